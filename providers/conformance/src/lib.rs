@@ -1,0 +1,1 @@
+//! One suite that judges every provider

@@ -1,0 +1,1 @@
+//! Provider: credentials from one CSV file, read whole at start

@@ -1,0 +1,1 @@
+//! Provider: credentials from a SQL database

@@ -1,0 +1,7 @@
+//! The `credgate` executable.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    credgate::run(Vec::new())
+}

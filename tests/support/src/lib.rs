@@ -1,0 +1,1 @@
+//! What the tests are made of: processes, a CA, raw HTTP/2, a scripted provider
