@@ -1,1 +1,32 @@
-//! Client of the credgate lookup gateway
+//! Client of the credgate lookup gateway.
+//!
+//! ```text
+//! Settings ── Endpoint::prepare (files) ──▶ Endpoint ── dial ──▶ Connection ── lookup │ check │ any generated client
+//!                                              └─── Client::new ──▶ Client ── lookup │ check   (dials, redials, retries)
+//! ```
+//!
+//! A registrar makes one [`Client`] and clones it; a tool that wants to know which step failed calls [`dial`] itself.
+//! Reading order: [`Settings`], [`Endpoint`], [`dial`], [`Connection`], [`Client`], and the errors each of them gives:
+//! [`PrepareError`], [`DialError`], [`CallError`], [`LookupError`].
+
+mod call;
+mod client;
+mod connection;
+mod dial;
+mod endpoint;
+mod lookup;
+mod password;
+mod settings;
+mod verdict;
+mod wire;
+
+pub use call::{CallError, code_name};
+pub use client::Client;
+pub use connection::Connection;
+pub use dial::{dial, dial_watched};
+pub use endpoint::Endpoint;
+pub use lookup::{LookupError, Reason};
+pub use password::Password;
+pub use settings::{PrepareError, Problem, Settings};
+pub use tonic_health::pb::health_check_response::ServingStatus;
+pub use verdict::{Cause, DialError, Step};
