@@ -1,1 +1,17 @@
-//! What the tests are made of: processes, a CA, raw HTTP/2, a scripted provider
+//! What the tests are made of: a deployment, the processes of it, a CA, raw HTTP/2, a scripted provider.
+//!
+//! ```text
+//! Deployment ── start ──▶ Gateway ── lookup │ control │ metrics addresses, log, signals, exit
+//!   │ pki, nodes, credgate.toml          ▲
+//!   └─ target(identity, address) ──▶ rawh2, grpc, wire
+//! ```
+//!
+//! Reading order: [`deployment`], [`process`], then what a test needs of [`grpc`], [`rawh2`], [`wire`], [`metrics`],
+//! [`scripted`], [`canary`], [`python`]. Whatever goes wrong in here ends the test with a sentence that shows what was
+//! seen; every wait has a bound.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
+
+pub mod deployment;
+pub mod pki;
+pub mod process;
