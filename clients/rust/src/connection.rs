@@ -20,7 +20,7 @@ use tonic::{Request, Status, body::Body};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use tower::Service;
 
-use crate::{CallError, Endpoint, LookupError, Password, ServingStatus, wire::Seen};
+use crate::{CallError, Cause, DialError, Endpoint, LookupError, Password, ServingStatus, wire::Seen};
 
 /// One HTTP/2 connection to a gateway. Clones share it; it ends when the last clone is dropped.
 ///
@@ -40,7 +40,8 @@ const ALLOWANCE: Duration = Duration::from_millis(100);
 /// window (measured at 39 000 calls/s with the default window).
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// An answer is far below 1 KiB.
+/// An answer is far below 1 KiB: a password has at most 255 bytes.
+const LONGEST_ANSWER: usize = 16 << 10;
 const STREAM_WINDOW: u32 = 64 << 10;
 
 /// A dead peer is noticed within [`KEEPALIVE`] + [`KEEPALIVE_TIMEOUT`], calls under way or not.
@@ -71,7 +72,7 @@ impl Connection {
 
     /// Asks for one node's password, once. The gateway is told `deadline`; its answer is awaited 100 ms longer.
     pub async fn lookup(&self, node_id: &str, deadline: Instant) -> Result<Password, LookupError> {
-        let mut client = CredentialServiceClient::new(self.clone());
+        let mut client = CredentialServiceClient::new(self.clone()).max_decoding_message_size(LONGEST_ANSWER);
         let request = Request::new(LookupCredentialRequest { node_id: node_id.to_owned() });
         let answer = self.bounded(deadline, request, |request| async move { client.lookup_credential(request).await });
         let password = answer.await.map_err(LookupError::from)?.password;
@@ -80,7 +81,7 @@ impl Connection {
 
     /// Asks the health service about one name: `startup`, `liveness`, `readiness`.
     pub async fn check(&self, service: &str, deadline: Instant) -> Result<ServingStatus, CallError> {
-        let mut client = HealthClient::new(self.clone());
+        let mut client = HealthClient::new(self.clone()).max_decoding_message_size(LONGEST_ANSWER);
         let request = Request::new(HealthCheckRequest { service: service.to_owned() });
         let answer = self.bounded(deadline, request, |request| async move { client.check(request).await });
         Ok(answer.await?.status())
@@ -109,8 +110,8 @@ impl Connection {
             return CallError::Status(Box::new(status));
         }
         match &*self.seen.borrow() {
-            Seen::Ended(error) => CallError::Dial(error.clone()),
-            Seen::Nothing | Seen::Http2 => CallError::Disconnected,
+            Seen::Ended(error @ DialError { cause: Cause::Refused(_), .. }) => CallError::Dial(error.clone()),
+            _ => CallError::Disconnected,
         }
     }
 }
@@ -120,8 +121,9 @@ impl Service<http::Request<Body>> for Connection {
     type Error = hyper::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.requests.poll_ready(cx)
+    /// Always ready: generated clients turn an error here into a text, while one of `call` keeps its source.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {

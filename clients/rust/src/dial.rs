@@ -24,16 +24,16 @@ use crate::{
 /// Must be called on a tokio runtime, which then drives the connection. An IP literal uses no thread but the caller's;
 /// a host name is looked up on tokio's blocking pool, where a hung resolver outlives the deadline (it is not awaited).
 pub async fn dial(endpoint: &Endpoint, deadline: Instant) -> Result<Connection, DialError> {
-    dial_watched(endpoint, deadline, &watch::Sender::new(Step::Resolve)).await
+    dial_by_steps(endpoint, deadline, |_| ()).await
 }
 
-/// Like [`dial`]; `step` always holds the step under way, for whoever gives up waiting before the deadline.
-pub async fn dial_watched(
+/// Like [`dial`]; `enter` hears of each step as it begins.
+pub(crate) async fn dial_by_steps(
     endpoint: &Endpoint,
     deadline: Instant,
-    step: &watch::Sender<Step>,
+    enter: impl Fn(Step),
 ) -> Result<Connection, DialError> {
-    let enter = |next| step.send_replace(next);
+    enter(Step::Resolve);
     let addresses = within(deadline, Step::Resolve, resolve(endpoint)).await?;
     enter(Step::Connect);
     let tcp = connect(&addresses, deadline).await?;

@@ -23,7 +23,7 @@ mod wire;
 pub use call::{CallError, code_name};
 pub use client::Client;
 pub use connection::Connection;
-pub use dial::{dial, dial_watched};
+pub use dial::dial;
 pub use endpoint::Endpoint;
 pub use lookup::{LookupError, Reason};
 pub use password::Password;

@@ -51,7 +51,7 @@ pub enum LookupError {
     },
     /// There is no connection to the gateway.
     #[error(transparent)]
-    Dial(DialError),
+    Dial(#[from] DialError),
     /// No answer within the deadline.
     #[error("no answer within the deadline")]
     TimedOut,
