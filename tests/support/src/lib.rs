@@ -12,6 +12,12 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
 
+pub mod canary;
 pub mod deployment;
+pub mod grpc;
+pub mod metrics;
 pub mod pki;
 pub mod process;
+pub mod python;
+pub mod rawh2;
+pub mod wire;

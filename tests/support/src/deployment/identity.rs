@@ -1,6 +1,9 @@
 //! Who calls: a token, and with mTLS a certificate whose SAN belongs to it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use toml::{Table, Value};
 
@@ -37,14 +40,25 @@ impl Identity {
         Self { name: name.into(), role: role.into(), token, token_file, san, certificate, files }
     }
 
-    /// The same identity with another client certificate, which is not written to a file.
+    /// The same identity with another client certificate, or none, in files of their own.
     pub fn with_certificate(&self, certificate: Option<Issued>) -> Self {
-        Self { certificate, files: None, ..self.clone() }
+        let files = certificate.as_ref().map(|certificate| certificate.write(self.dir(), &self.another_name()));
+        Self { certificate, files, ..self.clone() }
     }
 
-    /// The same identity with another token, which is not written to a file.
+    /// The same identity with another token, in a file of its own.
     pub fn with_token(&self, token: Token) -> Self {
-        Self { token, ..self.clone() }
+        let token_file = token.write(self.dir(), &self.another_name());
+        Self { token, token_file, ..self.clone() }
+    }
+
+    fn dir(&self) -> &Path {
+        self.token_file.parent().unwrap()
+    }
+
+    fn another_name(&self) -> String {
+        static NUMBER: AtomicUsize = AtomicUsize::new(1);
+        format!("{}-{}", self.name, NUMBER.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Its `[[identity]]` table.
