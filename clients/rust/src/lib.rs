@@ -30,3 +30,7 @@ pub use password::Password;
 pub use settings::{PrepareError, Problem, Settings};
 pub use tonic_health::pb::health_check_response::ServingStatus;
 pub use verdict::{Cause, DialError, Step};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -124,6 +124,9 @@ fn alert_sentence(alert: AlertDescription) -> String {
     match alert {
         Alert::CertificateRequired => "the server requires a client certificate".to_owned(),
         Alert::UnknownCA => "the server does not know the CA of our client certificate".to_owned(),
+        Alert::DecryptError => {
+            "the server cannot verify our client certificate (signed by another CA of the same name?)".to_owned()
+        }
         Alert::CertificateExpired => "the server says that our client certificate has expired".to_owned(),
         Alert::CertificateRevoked => "the server says that our client certificate is revoked".to_owned(),
         Alert::BadCertificate | Alert::UnsupportedCertificate | Alert::CertificateUnknown | Alert::NoCertificate => {
