@@ -20,4 +20,5 @@ pub mod pki;
 pub mod process;
 pub mod python;
 pub mod rawh2;
+pub mod scripted;
 pub mod wire;

@@ -25,7 +25,7 @@ use rustix::{
 use tokio::task::spawn_blocking;
 
 pub use executable::{build_directory, executable};
-pub use gateway::Gateway;
+pub use gateway::{Gateway, address};
 pub use log::{Line, Log};
 pub use rustix::process::Signal;
 pub use usage::Usage;

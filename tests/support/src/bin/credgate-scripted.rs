@@ -1,7 +1,9 @@
-//! The gateway with one more kind of provider, as a third party would build it.
+//! The gateway with one more kind of provider, as a third party's own `main` adds it.
 
 use std::process::ExitCode;
 
+use credgate_support::scripted::ScriptedKind;
+
 fn main() -> ExitCode {
-    credgate::run(Vec::new())
+    credgate::run(vec![Box::new(ScriptedKind)])
 }
