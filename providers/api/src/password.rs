@@ -78,13 +78,10 @@ impl PasswordRule {
 
 /// Reads the optional `enabled` column: true, false, 1, 0, yes, no in any case. Anything else is a corrupt record.
 pub fn parse_enabled(text: &str) -> Option<bool> {
-    let is = |word: &&str| text.eq_ignore_ascii_case(word);
-    if ["true", "1", "yes"].iter().any(|word| is(word)) {
-        Some(true)
-    } else if ["false", "0", "no"].iter().any(|word| is(word)) {
-        Some(false)
-    } else {
-        None
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" => Some(true),
+        "false" | "0" | "no" => Some(false),
+        _ => None,
     }
 }
 

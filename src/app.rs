@@ -1,0 +1,95 @@
+//! The gateway's life: start, serve, drain, exit. The only place that puts the rooms together.
+//!
+//! Start: signals, configuration, control listener, provider, first check, lookup listener. The drain goes backwards.
+
+mod drain;
+mod files;
+mod start;
+
+pub use start::{NotOpen, open};
+
+use std::{path::Path, sync::Arc};
+
+use credgate_provider::Kind;
+use tokio::runtime::Builder;
+
+use crate::{
+    admission::Capacity,
+    backend::Backend,
+    cli::{self, Exit},
+    door::Closing,
+    health::Board,
+    shutdown::{Budget, Phases, Signals},
+    telemetry,
+};
+
+/// Runs the gateway until a signal ends it.
+pub fn serve(path: &Path, kinds: &[Box<dyn Kind>]) -> Exit {
+    let runtime = match Builder::new_multi_thread().enable_all().thread_name("lookup").build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("credgate: the system gives no threads: {error}");
+            return Exit::Failure;
+        }
+    };
+    let exit = runtime.block_on(life(path, kinds));
+    // Work that never ends must not keep the process: its threads end with it.
+    runtime.shutdown_background();
+    exit
+}
+
+async fn life(path: &Path, kinds: &[Box<dyn Kind>]) -> Exit {
+    let mut signals = match Signals::install() {
+        Ok(signals) => signals,
+        Err(error) => {
+            eprintln!("credgate: cannot handle signals: {error}");
+            return Exit::Failure;
+        }
+    };
+    let config = match config(path, kinds) {
+        Ok(config) => config,
+        Err(exit) => return exit,
+    };
+    let budget = config.shutdown;
+    let started = tokio::select! {
+        started = start::start(config) => started,
+        signal = signals.stop() => {
+            tracing::info!(signal, "stopped before it was ready");
+            return Exit::Clean;
+        }
+    };
+    match started {
+        Ok(gateway) => {
+            let signal = signals.stop().await;
+            tracing::info!(signal, within = %humantime::format_duration(budget.total()), "stopping");
+            gateway.drain(&mut signals).await
+        }
+        Err(error) => {
+            tracing::error!(%error, "cannot start");
+            error.exit()
+        }
+    }
+}
+
+/// Problems go to standard error as a list; once logging is on, warnings go to the log.
+fn config(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<crate::config::Config, Exit> {
+    let config = cli::load(path, kinds)?;
+    telemetry::init(config.log);
+    for warning in &config.warnings {
+        tracing::warn!(%warning, "configuration");
+    }
+    Ok(config)
+}
+
+/// A gateway that serves.
+#[derive(Debug)]
+struct Gateway {
+    phases: Phases,
+    board: Arc<Board>,
+    lookups: Closing,
+    control: Closing,
+    in_flight: tokio_util::task::TaskTracker,
+    capacity: Arc<Capacity>,
+    backend: Arc<Backend>,
+    budget: Budget,
+}

@@ -1,0 +1,65 @@
+//! The provider as the gateway sees it: bounded by the deadline, and unable to take anything else down.
+//!
+//! A provider that panics or does not answer is an error like any other here.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use credgate_provider::{Deadline, NodeId, Password, Provider, ProviderError, Slot};
+use futures::FutureExt as _;
+use tokio::time::timeout_at;
+
+/// An open provider.
+pub struct Backend {
+    provider: Arc<dyn Provider>,
+}
+
+impl Backend {
+    /// Takes an open provider.
+    pub fn new(provider: Arc<dyn Provider>) -> Self {
+        Self { provider }
+    }
+
+    /// Looks a node up, until `deadline` at the latest. `slot` stays with the work.
+    pub async fn lookup(
+        &self,
+        node: &NodeId,
+        deadline: Deadline,
+        slot: Slot,
+    ) -> Result<Option<Password>, ProviderError> {
+        if deadline.passed() {
+            return Err(ProviderError::TimedOut("nothing of the deadline was left".into()));
+        }
+        contained(deadline, || self.provider.lookup(node, deadline, slot)).await
+    }
+
+    /// Asks the provider whether lookups could be answered now.
+    pub async fn check(&self, deadline: Deadline) -> Result<(), ProviderError> {
+        contained(deadline, || self.provider.check(deadline)).await
+    }
+
+    /// Closes the provider; a panic in it is only logged, since nothing depends on it any more.
+    pub async fn close(&self) {
+        if AssertUnwindSafe(async { self.provider.close().await }).catch_unwind().await.is_err() {
+            tracing::error!("the provider panicked while closing");
+        }
+    }
+}
+
+/// Runs a provider's future under a deadline, and turns a panic, in making it or in polling it, into a defect.
+async fn contained<'a, T>(
+    deadline: Deadline,
+    start: impl FnOnce() -> credgate_provider::BoxFuture<'a, Result<T, ProviderError>>,
+) -> Result<T, ProviderError> {
+    let work = AssertUnwindSafe(async { start().await }).catch_unwind();
+    match timeout_at(deadline.at(), work).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(ProviderError::Defect("the provider panicked".into())),
+        Err(_) => Err(ProviderError::TimedOut("no answer within the deadline".into())),
+    }
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Backend")
+    }
+}

@@ -1,0 +1,81 @@
+//! The command line: what there is to type, and what the exit code then says.
+
+mod check;
+mod exit;
+mod init;
+mod lookup;
+mod proto;
+mod token;
+
+pub use check::load;
+pub use exit::Exit;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use credgate_provider::Kind;
+
+use crate::app;
+
+/// Credential-lookup gateway: registrars ask it over authenticated gRPC for a node's password.
+#[derive(Debug, Parser)]
+#[command(name = "credgate", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the gateway until SIGTERM
+    Serve(Configured),
+    /// Judge a configuration and every local file it names, without starting
+    CheckConfig(check::CheckConfig),
+    /// Look one node up through a running gateway, as a registrar does
+    Lookup(lookup::Lookup),
+    /// Make tokens
+    #[command(subcommand)]
+    Token(token::Token),
+    /// Make a loopback deployment to try: CA, certificates, tokens, nodes, configuration
+    Init(init::Init),
+    /// Print the gRPC protocol for clients in other languages
+    Proto(proto::Proto),
+    /// Print the version
+    Version,
+}
+
+/// Where the configuration is.
+#[derive(Args, Debug)]
+struct Configured {
+    /// Configuration file
+    #[arg(long, value_name = "FILE", env = "CREDGATE_CONFIG")]
+    config: PathBuf,
+}
+
+/// Reads the command line and does what it says.
+pub fn run(kinds: &[Box<dyn Kind>]) -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody is left to tell when standard error is closed.
+            let _ = error.print();
+            // clap's own 2 means "not found" here.
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Clean,
+                _ => Exit::Failure,
+            };
+        }
+    };
+    match cli.command {
+        Command::Serve(Configured { config }) => app::serve(&config, kinds),
+        Command::CheckConfig(check) => check.run(kinds),
+        Command::Lookup(lookup) => lookup.run(),
+        Command::Token(token) => token.run(),
+        Command::Init(init) => init.run(),
+        Command::Proto(proto) => proto.run(),
+        Command::Version => {
+            println!("credgate {}", env!("CARGO_PKG_VERSION"));
+            Exit::Clean
+        }
+    }
+}

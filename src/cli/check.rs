@@ -1,0 +1,74 @@
+//! `credgate check-config`: everything that is wrong, in one list, before anything is restarted.
+
+use std::path::Path;
+
+use clap::Args;
+use credgate_provider::{Deadline, Kind, Problem};
+
+use super::{Configured, Exit};
+use crate::{app, config};
+
+#[derive(Args, Debug)]
+pub struct CheckConfig {
+    #[command(flatten)]
+    configured: Configured,
+    /// Open the credential store too: network, database, plugin
+    #[arg(long)]
+    open: bool,
+}
+
+impl CheckConfig {
+    pub fn run(self, kinds: &[Box<dyn Kind>]) -> Exit {
+        let path = &self.configured.config;
+        let config = match load(path, kinds) {
+            Ok(config) => config,
+            Err(exit) => return exit,
+        };
+        let budget = config.shutdown.total();
+        if self.open {
+            let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() else {
+                eprintln!("credgate: the system gives no resources for threads");
+                return Exit::Failure;
+            };
+            let opened = runtime.block_on(async {
+                let provider = app::open(config.provider).await?;
+                let checked = provider.check(Deadline::after(config.health.timeout)).await;
+                provider.close().await;
+                checked.map_err(app::NotOpen::from)
+            });
+            runtime.shutdown_background();
+            if let Err(error) = opened {
+                eprintln!("credgate: {}: the credential store does not open: {error}", path.display());
+                return error.exit();
+            }
+            println!("{}: good, and the credential store opens", path.display());
+        } else {
+            println!("{}: good", path.display());
+        }
+        println!("stops within {} of SIGTERM", humantime::format_duration(budget));
+        Exit::Clean
+    }
+}
+
+/// Loads a configuration; what is wrong with it goes to standard error.
+pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<config::Config, Exit> {
+    match config::load(path, kinds) {
+        Ok(config) => {
+            list("warning", &config.warnings);
+            Ok(config)
+        }
+        Err(refused) => {
+            list("warning", &refused.warnings);
+            list("error", &refused.problems);
+            let count = refused.problems.len();
+            eprintln!("credgate: {}: {count} problem{} to solve", path.display(), if count == 1 { "" } else { "s" });
+            Err(Exit::Configuration)
+        }
+    }
+}
+
+fn list(word: &str, problems: &[Problem]) {
+    for problem in problems {
+        eprintln!("{word}: {problem}");
+    }
+}

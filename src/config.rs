@@ -1,0 +1,165 @@
+//! The configuration: from the file to values that are known to be good.
+//!
+//! Every problem is found in one run, with its place and a hint; nothing here touches network, database or interpreter.
+//! One file per area, each the only one that knows its keys and defaults.
+
+mod health;
+mod identity;
+mod limits;
+mod log;
+mod lookup;
+mod provider;
+mod rate;
+mod shutdown;
+mod tls;
+
+pub use lookup::LookupSettings;
+pub use provider::ProviderSettings;
+pub use tls::TlsSettings;
+
+use std::{net::SocketAddr, path::Path};
+
+use credgate_files::Loaded;
+use credgate_provider::{
+    Kind, Problem, Report, Site,
+    settings::{Document, Section},
+};
+
+use crate::{
+    admission::RateLimits, door::Limits, health::HealthSettings, principal::Identities, shutdown::Budget,
+    telemetry::LogSettings,
+};
+
+/// A configuration that can be started.
+pub struct Config {
+    /// `[lookup]`
+    pub lookup: LookupSettings,
+    /// `[limits]`: the lookup listener's.
+    pub lookup_limits: Limits,
+    /// `[control]`: where it listens.
+    pub control: SocketAddr,
+    /// `[control]`: its own limits.
+    pub control_limits: Limits,
+    /// `[tls]`
+    pub tls: TlsSettings,
+    /// `[[identity]]`
+    pub identities: Identities,
+    /// `[rate]`
+    pub rate: RateLimits,
+    /// `[provider]`
+    pub provider: ProviderSettings,
+    /// `[health]`
+    pub health: HealthSettings,
+    /// `[shutdown]`
+    pub shutdown: Budget,
+    /// `[metrics]`: where it listens, if anywhere.
+    pub metrics: Option<SocketAddr>,
+    /// `[log]`
+    pub log: LogSettings,
+    /// Every file that was read.
+    pub files: Vec<Loaded>,
+    /// What is odd, but does not forbid the start.
+    pub warnings: Vec<Problem>,
+}
+
+/// Why there is no configuration to start.
+#[derive(Debug)]
+pub struct Refused {
+    /// Everything that is wrong.
+    pub problems: Vec<Problem>,
+    /// Everything that is odd beside it.
+    pub warnings: Vec<Problem>,
+}
+
+/// Reads the configuration file and every local file it names.
+pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<Config, Refused> {
+    let report = Report::default();
+    let config = read(path, kinds, &report);
+    match config {
+        Some(config) if report.is_clean() => {
+            Ok(Config { files: report.files(), warnings: report.warnings(), ..config })
+        }
+        _ => Err(Refused { problems: report.problems(), warnings: report.warnings() }),
+    }
+}
+
+fn read(path: &Path, kinds: &[Box<dyn Kind>], report: &Report) -> Option<Config> {
+    let (bytes, loaded) = report.file("configuration", credgate_files::read(path))?;
+    // The file may hold a database URL, so it is treated like a secret only where one stands in it; see [provider.sql].
+    report.loaded(loaded);
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        report.problem(path.display(), "is not UTF-8 text");
+        return None;
+    };
+    let document = Document::parse(path, text, report);
+    let root = document.root(report);
+
+    let log = log::read(&root.section("log"));
+    let lookup = lookup::read(&root.section("lookup"));
+    let lookup_limits = limits::lookup(&root.section("limits"));
+    let (control, control_limits) = limits::control(&root.section("control"));
+    let tls = tls::read(&root.section("tls"), lookup.as_ref().map(|lookup| lookup.listen), control, report);
+    let identities = identity::read(&root, tls.as_ref().is_some_and(|tls| tls.client_certificates));
+    let rate = rate::read(&root.section("rate"));
+    let health = health::read(&root.section("health"));
+    let shutdown = shutdown::read(&root.section("shutdown"), lookup.as_ref());
+    let metrics = metrics(&root.section("metrics"));
+    let provider = provider::read(&root.section("provider"), kinds, lookup.as_ref(), path, report);
+    root.finish();
+    limits::fit_descriptors(&root, &lookup_limits, &control_limits);
+
+    let mut lookup = lookup?;
+    let provider = provider?;
+    lookup.slots = lookup::slots(&root.section("lookup"), lookup.slots, provider.prepared.slots());
+    Some(Config {
+        lookup,
+        lookup_limits,
+        control: control?,
+        control_limits,
+        tls: tls?,
+        identities: identities?,
+        rate,
+        provider,
+        health,
+        shutdown,
+        metrics,
+        log,
+        files: Vec::new(),
+        warnings: Vec::new(),
+    })
+}
+
+fn metrics(section: &Section<'_>) -> Option<SocketAddr> {
+    let listen = section.optional::<SocketAddr>("listen");
+    if section.is_present() && !section.has("listen") {
+        section.problem("listen", "is missing; without it there is no metrics listener, so leave [metrics] out");
+    }
+    if listen.is_some_and(|address| !address.ip().is_loopback()) {
+        section.warning("listen", "is not a loopback address: this listener has no authentication, keep it private");
+    }
+    section.finish();
+    listen
+}
+
+impl std::fmt::Debug for Config {
+    /// An allow-list, not the struct: settings that may be printed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("lookup", &self.lookup)
+            .field("control", &self.control)
+            .field("health", &self.health)
+            .field("shutdown", &self.shutdown)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The site that a provider is told of.
+fn site(path: &Path, lookup: &LookupSettings) -> Site {
+    Site {
+        base: path.parent().unwrap_or(Path::new("")).to_owned(),
+        node_ids: lookup.node_ids,
+        passwords: lookup.passwords,
+        lookup_timeout: lookup.timeout,
+        lookup_slots: lookup.slots,
+    }
+}

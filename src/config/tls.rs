@@ -1,0 +1,125 @@
+//! `[tls]`: certificate, key and client CA of both listeners, judged before anything listens.
+
+use std::{net::SocketAddr, sync::Arc, time::SystemTime};
+
+use credgate_files::{Certificates, read_certificates, read_key};
+use credgate_provider::{Report, settings::Section};
+use rustls::{
+    RootCertStore, ServerConfig,
+    crypto::{CryptoProvider, ring},
+    pki_types::PrivateKeyDer,
+    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
+    sign::CertifiedKey,
+};
+
+mod certificate;
+
+/// What the listeners speak.
+#[derive(Clone, Debug)]
+pub struct TlsSettings {
+    /// For the handshakes; absent with `insecure_plaintext`.
+    pub server: Option<Arc<ServerConfig>>,
+    /// Whether clients must show certificates.
+    pub client_certificates: bool,
+    /// When each loaded certificate ends, with the key it stands under.
+    pub expiry: Vec<(&'static str, SystemTime)>,
+}
+
+pub fn read(
+    section: &Section<'_>,
+    lookup: Option<SocketAddr>,
+    control: Option<SocketAddr>,
+    report: &Report,
+) -> Option<TlsSettings> {
+    let plaintext = section.or("insecure_plaintext", false);
+    let (cert, key, ca) = (section.path("cert"), section.path("key"), section.path("client_ca"));
+    section.finish();
+    if plaintext {
+        if cert.is_some() || key.is_some() || ca.is_some() {
+            section.problem("insecure_plaintext", "contradicts cert, key and client_ca; choose one");
+        }
+        if [lookup, control].into_iter().flatten().any(|address| !address.ip().is_loopback()) {
+            section.problem(
+                "insecure_plaintext",
+                "is allowed only when lookup.listen and control.listen are loopback addresses",
+            );
+        }
+        return Some(TlsSettings { server: None, client_certificates: false, expiry: Vec::new() });
+    }
+    for (key, path) in [("cert", &cert), ("key", &key)] {
+        if path.is_none() && !section.has(key) {
+            section.problem(key, "is missing; expected the path of a PEM file (`credgate init` makes a set to try)");
+        }
+    }
+    let now = SystemTime::now();
+    let chain = cert.and_then(|path| report.file(section.place("cert"), read_certificates(&path)));
+    let key = key.and_then(|path| report.file(section.place("key"), read_key(&path)));
+    let client_certificates = ca.is_some();
+    let roots = ca.and_then(|path| report.file(section.place("client_ca"), read_certificates(&path)));
+    let mut expiry = Vec::new();
+    if let Some(chain) = &chain {
+        report.loaded(chain.loaded.clone());
+        expiry.extend(certificate::judge_chain(section, chain, now).map(|end| ("cert", end)));
+    }
+    if let Some(roots) = &roots {
+        report.loaded(roots.loaded.clone());
+        expiry.extend(certificate::judge_roots(section, roots, now).into_iter().map(|end| ("client_ca", end)));
+    }
+    if let Some(key) = &key {
+        report.loaded_secret(section.place("key"), key.loaded.clone());
+    }
+    let pair = certified(section, chain?, key?.der);
+    let verifier = match (client_certificates, roots) {
+        (true, roots) => Some(verifier(section, &roots?)?),
+        (false, _) => None,
+    };
+    let server = Some(Arc::new(server(pair?, verifier)?));
+    Some(TlsSettings { server, client_certificates, expiry })
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// Certificate and key as a pair that belongs together.
+fn certified(section: &Section<'_>, chain: Certificates, key: PrivateKeyDer<'static>) -> Option<CertifiedKey> {
+    let place = chain.loaded.path().display().to_string();
+    match CertifiedKey::from_der(chain.chain, key, &provider()) {
+        Ok(pair) => Some(pair),
+        Err(rustls::Error::InconsistentKeys(_)) => {
+            section.problem("key", format!("does not belong to the first certificate of {place}"));
+            None
+        }
+        Err(error) => {
+            section.problem("key", format!("cannot be used: {error}"));
+            None
+        }
+    }
+}
+
+fn verifier(section: &Section<'_>, roots: &Certificates) -> Option<Arc<dyn ClientCertVerifier>> {
+    let mut store = RootCertStore::empty();
+    for root in &roots.chain {
+        if let Err(error) = store.add(root.clone()) {
+            section.problem(
+                "client_ca",
+                format!("{} holds a certificate that cannot be used: {error}", roots.loaded.path().display()),
+            );
+        }
+    }
+    WebPkiClientVerifier::builder_with_provider(Arc::new(store), provider())
+        .build()
+        .map_err(|error| section.problem("client_ca", error))
+        .ok()
+}
+
+fn server(pair: CertifiedKey, verifier: Option<Arc<dyn ClientCertVerifier>>) -> Option<ServerConfig> {
+    let builder = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().ok()?;
+    let builder = match verifier {
+        Some(verifier) => builder.with_client_cert_verifier(verifier),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(pair)));
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Some(config)
+}

@@ -1,0 +1,109 @@
+//! TLS handshakes under way: bounded in number and time.
+//!
+//! When the table is full, the oldest connection that has not yet sent a whole ClientHello makes room: connections that
+//! stay silent cannot keep those out that speak.
+
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::Failure;
+use rustls::{ServerConfig, server::Acceptor};
+use tokio::{
+    net::TcpStream,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
+use tokio_util::sync::CancellationToken;
+
+/// The table.
+#[derive(Debug)]
+pub struct Handshakes {
+    places: Arc<Semaphore>,
+    /// Those without a ClientHello, oldest first.
+    silent: Mutex<VecDeque<CancellationToken>>,
+}
+
+/// Why a handshake came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// It made room for a newer one, or no room could be made.
+    #[error("too many handshakes under way")]
+    NoRoom,
+    /// The peer left, or spoke no TLS, or the two could not agree.
+    #[error("{0}")]
+    Tls(#[from] io::Error),
+}
+
+impl HandshakeError {
+    /// What it is counted as.
+    pub fn failure(&self) -> Failure {
+        use rustls::Error as Tls;
+        let Self::Tls(error) = self else { return Failure::NoRoom };
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>()) {
+            Some(Tls::NoCertificatesPresented) => Failure::NoCertificate,
+            Some(Tls::InvalidCertificate(_)) => Failure::BadCertificate,
+            Some(Tls::AlertReceived(_)) => Failure::RefusedByClient,
+            Some(Tls::InvalidMessage(_) | Tls::InappropriateMessage { .. }) => Failure::NotTls,
+            Some(_) => Failure::Other,
+            None => Failure::Gone,
+        }
+    }
+}
+
+impl Handshakes {
+    pub fn new(most: usize) -> Self {
+        Self { places: Arc::new(Semaphore::new(most)), silent: Mutex::default() }
+    }
+
+    /// Performs one handshake. The caller bounds it in time.
+    pub async fn accept(
+        &self,
+        socket: TcpStream,
+        tls: Arc<ServerConfig>,
+    ) -> Result<TlsStream<TcpStream>, HandshakeError> {
+        let _place = self.place().await.ok_or(HandshakeError::NoRoom)?;
+        let silent = self.line_up();
+        let start = tokio::select! {
+            start = LazyConfigAcceptor::new(Acceptor::default(), socket) => start?,
+            () = silent.token.cancelled() => return Err(HandshakeError::NoRoom),
+        };
+        drop(silent);
+        Ok(start.into_stream(tls).await?)
+    }
+
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            return Some(place);
+        }
+        // Whoever makes room gives the place back as soon as its task runs; with nobody silent there is no room.
+        self.lock().pop_front()?.cancel();
+        Arc::clone(&self.places).acquire_owned().await.ok()
+    }
+
+    fn line_up(&self) -> Silent<'_> {
+        let token = CancellationToken::new();
+        self.lock().push_back(token.clone());
+        Silent { table: self, token }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<CancellationToken>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that has not sent its ClientHello yet.
+struct Silent<'a> {
+    table: &'a Handshakes,
+    token: CancellationToken,
+}
+
+impl Drop for Silent<'_> {
+    fn drop(&mut self) {
+        // Cancelling is how a token is told from its neighbours.
+        self.token.cancel();
+        self.table.lock().retain(|token| !token.is_cancelled());
+    }
+}

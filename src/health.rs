@@ -1,0 +1,29 @@
+//! Health: what the gateway says of itself, from facts kept in memory.
+//!
+//! Probes never reach the backend: a periodic check on the lookup runtime leaves its result on the [`Board`], a
+//! heartbeat shows that the runtime turns, and whoever asks gets the verdict of that moment.
+
+mod board;
+mod monitor;
+mod service;
+
+pub use board::{Board, Name, Verdicts};
+pub use monitor::{heartbeat, publish, watch_backend};
+pub use service::{HealthService, WatchLimits};
+
+use std::time::Duration;
+
+/// The `[health]` settings.
+#[derive(Clone, Copy, Debug)]
+pub struct HealthSettings {
+    /// Between two checks of the backend.
+    pub interval: Duration,
+    /// The longest one check may take.
+    pub timeout: Duration,
+    /// Age at which the last good check no longer counts.
+    pub max_age: Duration,
+    /// Between two comparisons of the loaded files with what stands on disk.
+    pub file_interval: Duration,
+    /// Bounds of Watch.
+    pub watch: WatchLimits,
+}

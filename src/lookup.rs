@@ -1,0 +1,100 @@
+//! The corridor: a lookup from the authenticated request to its outcome, in one straight line.
+
+use std::sync::Arc;
+
+use credgate_proto::LookupCredentialRequest;
+use credgate_provider::{Deadline, Detail, NodeIdRule, Password, ProviderError};
+use http::Request;
+use hyper::body::Incoming;
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    admission::{Capacity, Rate},
+    backend::Backend,
+    health::Board,
+    outcome::Outcome,
+    rpc::{self, Caller, Reply, client_timeout},
+    shutdown::Phases,
+    telemetry::{Counted, OutcomeLog},
+};
+
+/// Everything a lookup passes on its way.
+#[derive(Debug)]
+pub struct Lookup {
+    /// Whether lookups are admitted at all.
+    pub phases: Phases,
+    /// How often they may come.
+    pub rate: Rate,
+    /// The longest any of them may take.
+    pub timeout: Duration,
+    /// What a node ID looks like.
+    pub node_ids: NodeIdRule,
+    /// How many run at once.
+    pub capacity: Arc<Capacity>,
+    /// Who knows the answer.
+    pub backend: Arc<Backend>,
+    /// Those under way; the drain waits for them.
+    pub in_flight: TaskTracker,
+    /// Where endings are told.
+    pub log: OutcomeLog,
+    /// Where a failing backend is reported.
+    pub board: Arc<Board>,
+}
+
+/// Why a lookup ended without a password, with what the log may know beyond the outcome.
+struct Ended {
+    outcome: Outcome,
+    detail: Option<Detail>,
+}
+
+impl Lookup {
+    /// Answers one authenticated request that arrived at `arrival`.
+    pub async fn answer(
+        &self,
+        caller: &Caller,
+        request: Request<Incoming>,
+        arrival: Instant,
+        counted: Counted<'_>,
+    ) -> Reply {
+        let in_flight = self.in_flight.token();
+        match self.corridor(caller, request, arrival).await {
+            Ok(password) => {
+                counted.end(Outcome::Ok);
+                rpc::found(&password, in_flight)
+            }
+            Err(Ended { outcome, detail }) => {
+                if matches!(outcome, Outcome::BackendUnavailable | Outcome::BackendTimeout) {
+                    self.board.want_check();
+                }
+                self.log.tell(outcome, detail.as_ref());
+                rpc::refuse(counted.end(outcome))
+            }
+        }
+    }
+
+    async fn corridor(&self, caller: &Caller, request: Request<Incoming>, arrival: Instant) -> Result<Password, Ended> {
+        caller.principal.may_look_up()?;
+        self.phases.admit()?;
+        self.rate.admit(caller.source, caller.principal)?;
+        let deadline = Deadline::new(arrival, client_timeout(request.headers())?, self.timeout);
+        let request: LookupCredentialRequest = rpc::read(request.into_body(), deadline).await?;
+        let node = self.node_ids.parse(&request.node_id)?;
+        let slot = self.capacity.slot(deadline).await?;
+        let answer = self.backend.lookup(&node, deadline, slot).await?;
+        answer.ok_or(Ended::from(Outcome::NodeNotFound))
+    }
+}
+
+impl From<ProviderError> for Ended {
+    fn from(error: ProviderError) -> Self {
+        Self { outcome: Outcome::from(&error), detail: Some(Detail::new(error)) }
+    }
+}
+
+impl<E: Into<Outcome>> From<E> for Ended {
+    fn from(error: E) -> Self {
+        Self { outcome: error.into(), detail: None }
+    }
+}

@@ -1,0 +1,21 @@
+//! The kinds of provider that this build has: the only file that names provider crates.
+
+use credgate_provider::Kind;
+
+/// Kind and Cargo feature of every provider of this project.
+const FEATURES: [(&str, bool); 2] = [("csv", cfg!(feature = "csv")), ("sql", cfg!(feature = "sql"))];
+
+/// The built-in kinds.
+pub fn kinds() -> Vec<Box<dyn Kind>> {
+    vec![
+        #[cfg(feature = "csv")]
+        Box::new(credgate_csv::CsvKind),
+        #[cfg(feature = "sql")]
+        Box::new(credgate_sql::SqlKind),
+    ]
+}
+
+/// The feature that would bring `kind`, when this build was made without it.
+pub fn left_out(kind: &str) -> Option<&'static str> {
+    FEATURES.iter().find(|(name, built)| *name == kind && !built).map(|(name, _)| *name)
+}

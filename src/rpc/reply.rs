@@ -1,0 +1,109 @@
+//! What goes back: one message and trailers, trailers alone, or a stream of the health service.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use credgate_proto::LookupCredentialResponse;
+use credgate_provider::Password;
+use http::{HeaderMap, HeaderValue, Response, header::CONTENT_TYPE};
+use http_body::{Body, Frame, SizeHint};
+use prost::Message as _;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tonic::Status;
+
+use crate::outcome::Outcome;
+
+/// A whole answer.
+pub type Reply = Response<ReplyBody>;
+
+/// The body of an answer.
+#[derive(Debug, Default)]
+pub enum ReplyBody {
+    /// Nothing: the status stands in the headers.
+    #[default]
+    Empty,
+    /// One message, then `grpc-status: 0`.
+    Found {
+        /// Taken when sent.
+        message: Option<Bytes>,
+        /// Taken when sent.
+        trailers: Option<HeaderMap>,
+        /// Keeps the drain waiting until the answer has been handed to the connection.
+        in_flight: Option<TaskTrackerToken>,
+    },
+    /// An answer of the health service.
+    Health(tonic::body::Body),
+}
+
+impl From<tonic::body::Body> for ReplyBody {
+    fn from(body: tonic::body::Body) -> Self {
+        Self::Health(body)
+    }
+}
+
+/// The answer to a lookup that found a password.
+pub fn found(password: &Password, in_flight: TaskTrackerToken) -> Reply {
+    let response = LookupCredentialResponse { password: password.expose().to_owned() };
+    let length = response.encoded_len();
+    let mut message = BytesMut::with_capacity(5 + length);
+    message.put_u8(0);
+    message.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+    response.encode_raw(&mut message);
+    drop(zeroize::Zeroizing::new(response.password));
+
+    let trailers =
+        HeaderMap::from_iter([(http::HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"))]);
+    let mut reply = Response::new(ReplyBody::Found {
+        message: Some(message.freeze()),
+        trailers: Some(trailers),
+        in_flight: Some(in_flight),
+    });
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    reply
+}
+
+/// The answer to everything else.
+pub fn refuse(outcome: Outcome) -> Reply {
+    outcome.status().into_http()
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        match self.get_mut() {
+            Self::Empty => Poll::Ready(None),
+            Self::Found { message, trailers, in_flight } => {
+                let frame = match message.take() {
+                    Some(message) => Some(Frame::data(message)),
+                    None => {
+                        drop(in_flight.take());
+                        trailers.take().map(Frame::trailers)
+                    }
+                };
+                Poll::Ready(frame.map(Ok))
+            }
+            Self::Health(body) => Pin::new(body).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Found { message, trailers, .. } => message.is_none() && trailers.is_none(),
+            Self::Health(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Empty => SizeHint::with_exact(0),
+            Self::Found { .. } => SizeHint::default(),
+            Self::Health(body) => body.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Metrics: every handle is made once, at start, with a constant set of labels.
+
+mod handles;
+
+use std::{
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use http::HeaderMap;
+use metrics::{Gauge, gauge, with_local_recorder};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use tokio::time::Instant;
+use tonic::Code;
+
+use crate::{outcome::Outcome, principal::Refusal, rpc::Method};
+pub use handles::DoorHandles;
+use handles::{HEALTH_CODES, Handles};
+
+/// All of them.
+pub struct Metrics {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+    handles: Handles,
+    readings: Mutex<Vec<Reading>>,
+}
+
+/// A gauge that is read when somebody looks.
+type Reading = (Gauge, Box<dyn Fn() -> usize + Send>);
+
+/// Seconds: from a table in memory (10 µs) to the longest lookup.
+const BUCKETS: [f64; 14] =
+    [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5];
+
+impl Metrics {
+    /// Makes every handle.
+    pub fn new() -> Result<Self, BuildError> {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &BUCKETS)?
+            .build_recorder();
+        let handles = with_local_recorder(&recorder, Handles::register);
+        Ok(Self { handle: recorder.handle(), recorder, handles, readings: Mutex::default() })
+    }
+
+    /// Begins to count an RPC. One that is never ended was left by its caller.
+    pub fn begin(&self, method: Method, arrival: Instant) -> Counted<'_> {
+        Counted { handles: &self.handles, method, arrival, ended: false }
+    }
+
+    /// Authentication failed.
+    pub fn authentication_failed(&self, refusal: Refusal) {
+        self.handles.refusals[refusal as usize].increment(1);
+    }
+
+    /// A check of the backend ended.
+    pub fn backend_checked(&self, good: bool) {
+        self.handles.checks[usize::from(!good)].increment(1);
+    }
+
+    /// What is counted of one listener's connections.
+    pub fn door(&self, listener: &str) -> &DoorHandles {
+        let [lookup, control] = &self.handles.doors;
+        if listener == handles::LISTENERS[0] { lookup } else { control }
+    }
+
+    /// Makes a gauge whose value is read at each scrape.
+    pub fn gauge(&self, name: &'static str, read: impl Fn() -> usize + Send + 'static) {
+        let gauge = with_local_recorder(&self.recorder, || gauge!(name));
+        self.readings().push((gauge, Box::new(read)));
+    }
+
+    /// The page that Prometheus reads (text format 0.0.4).
+    pub fn render(&self) -> String {
+        for (gauge, read) in self.readings().iter() {
+            #[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^53")]
+            gauge.set(read() as f64);
+        }
+        self.handle.run_upkeep();
+        self.handle.render()
+    }
+
+    fn readings(&self) -> MutexGuard<'_, Vec<Reading>> {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One RPC being counted.
+pub struct Counted<'a> {
+    handles: &'a Handles,
+    method: Method,
+    arrival: Instant,
+    ended: bool,
+}
+
+impl Counted<'_> {
+    /// Counts the ending and hands it back.
+    pub fn end(mut self, outcome: Outcome) -> Outcome {
+        self.count(outcome);
+        outcome
+    }
+
+    /// Counts the ending of a health RPC by the status in its headers; without one there it is OK so far.
+    pub fn end_health(mut self, headers: &HeaderMap) {
+        self.ended = true;
+        let code = headers.get("grpc-status").map_or(Code::Ok, |value| Code::from_bytes(value.as_bytes()));
+        let by_code = &self.handles.health[usize::from(self.method == Method::Watch)];
+        let index = HEALTH_CODES.iter().position(|one| *one == code).unwrap_or(HEALTH_CODES.len() - 1);
+        by_code[index].increment(1);
+    }
+
+    fn count(&mut self, outcome: Outcome) {
+        self.ended = true;
+        self.handles.rpcs[self.method as usize][outcome.index()].increment(1);
+        if self.method == Method::Lookup {
+            self.handles.seconds[outcome.index()].record(self.arrival.elapsed());
+        }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.count(Outcome::Cancelled);
+        }
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+impl fmt::Debug for Counted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Counted")
+    }
+}
