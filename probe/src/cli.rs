@@ -61,7 +61,8 @@ pub enum Name {
 }
 
 const EXAMPLE: &str = "Example:
-  credgate-probe readiness --addr 127.0.0.1:7444 --ca ca.pem --token-file probe.token --cert probe.pem --key probe.key";
+  credgate-probe readiness --addr 127.0.0.1:7444 --ca ca.pem \\
+    --token-file probe.token --cert probe.pem --key probe.key";
 
 impl Name {
     /// As it stands in the request.

@@ -119,12 +119,9 @@ async fn open(endpoint: &Endpoint, wire: Wire, mut seen: watch::Receiver<Seen>) 
         let _ = driver.await;
     });
     // The wire is dropped, and with it the sender, when the connection breaks.
-    let first = seen.wait_for(|seen| !matches!(seen, Seen::Nothing)).await.map(|seen| seen.clone());
-    match first {
-        Ok(Seen::Http2) => Ok(Connection::new(endpoint, requests, seen)),
-        Ok(Seen::Ended(error)) => Err(error),
-        Ok(Seen::Nothing) | Err(_) => Err(DialError::new(Step::Http2, Cause::Closed)),
-    }
+    let speaks =
+        seen.wait_for(|seen| !matches!(seen, Seen::Nothing)).await.is_ok_and(|seen| matches!(*seen, Seen::Http2));
+    if speaks { Ok(Connection::new(endpoint, requests, seen)) } else { Err(ended(&seen)) }
 }
 
 fn ended(seen: &watch::Receiver<Seen>) -> DialError {

@@ -33,6 +33,7 @@ pub(crate) struct Wire {
     stream: Stream,
     server_name: Option<ServerName<'static>>,
     seen: watch::Sender<Seen>,
+    failed_write: Option<io::Error>,
 }
 
 pub(crate) enum Stream {
@@ -43,11 +44,16 @@ pub(crate) enum Stream {
 impl Wire {
     pub(crate) fn new(stream: Stream, server_name: Option<ServerName<'static>>) -> (Self, watch::Receiver<Seen>) {
         let (seen, watcher) = watch::channel(Seen::Nothing);
-        (Self { stream, server_name, seen }, watcher)
+        (Self { stream, server_name, seen, failed_write: None }, watcher)
     }
 
     fn note_bytes(&self, bytes: &[u8]) {
-        if !matches!(*self.seen.borrow(), Seen::Nothing) {
+        let first = match &*self.seen.borrow() {
+            Seen::Nothing => true,
+            Seen::Http2 => false,
+            Seen::Ended(_) => return,
+        };
+        if !first && !bytes.is_empty() {
             return;
         }
         // A server's first frame is SETTINGS (RFC 9113, section 3.4), far shorter than 2^16, so its first byte is zero.
@@ -72,6 +78,57 @@ impl Wire {
     }
 }
 
+impl Wire {
+    /// A server that refuses us says why, closes, and resets the connection when more arrives from us. Our write may
+    /// meet the reset first; the reason then still waits to be read, and hyper would not read it any more. So a write
+    /// that failed is over only when the reads are.
+    fn last_words(&mut self, cx: &mut Context<'_>, error: io::Error) -> Poll<io::Error> {
+        let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset, io::ErrorKind::ConnectionAborted];
+        if !gone.contains(&error.kind()) {
+            self.note_error(&error);
+            return Poll::Ready(error);
+        }
+        let mut scratch = [0; 1024];
+        for _ in 0..MOST_LAST_READS {
+            let mut rest = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut *self).poll_read(cx, &mut rest) {
+                Poll::Ready(Ok(())) if !rest.filled().is_empty() => {}
+                Poll::Ready(_) => break,
+                Poll::Pending => {
+                    self.failed_write = Some(error);
+                    return Poll::Pending;
+                }
+            }
+        }
+        Poll::Ready(error)
+    }
+
+    /// Writes with `write`, unless an earlier write has failed.
+    fn write<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut (dyn AsyncWrite + Send + Unpin)>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let error = match self.failed_write.take() {
+            Some(error) => error,
+            None => match ready!(write(self.stream.writer(), cx)) {
+                Ok(done) => return Poll::Ready(Ok(done)),
+                Err(error) => error,
+            },
+        };
+        self.last_words(cx, error).map(Err)
+    }
+}
+
+impl Stream {
+    fn writer(&mut self) -> Pin<&mut (dyn AsyncWrite + Send + Unpin)> {
+        match self {
+            Self::Plain(stream) => Pin::new(stream),
+            Self::Tls(stream) => Pin::new(stream),
+        }
+    }
+}
+
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
@@ -87,13 +144,9 @@ impl AsyncRead for Wire {
     }
 }
 
-/// Write errors are not noted: after a refusal the reason still waits to be read.
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
-        }
+        self.write(cx, |stream, cx| stream.poll_write(cx, bytes))
     }
 
     fn poll_write_vectored(
@@ -101,10 +154,7 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-        }
+        self.write(cx, |stream, cx| stream.poll_write_vectored(cx, slices))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -115,16 +165,13 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        self.write(cx, |stream, cx| stream.poll_flush(cx))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
+        self.stream.writer().poll_shutdown(cx)
     }
 }
+
+/// 16 KiB: far more than an alert, and no endless stream.
+const MOST_LAST_READS: usize = 16;

@@ -6,7 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use credgate_client::Settings;
 use credgate_files::{read_certificates, read_key};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::{RootCertStore, ServerConfig, crypto::ring, server::WebPkiClientVerifier};
@@ -73,18 +72,6 @@ impl Pki {
         let mut config = builder.with_single_cert(chain, key).unwrap();
         config.alpn_protocols = vec![b"h2".to_vec()];
         config
-    }
-
-    /// The client's side: CA, token and client certificate, all right.
-    pub fn settings(&self, address: impl ToString) -> Settings {
-        Settings {
-            address: address.to_string(),
-            ca: Some(self.file("ca.pem")),
-            cert: Some(self.file("client.pem")),
-            key: Some(self.file("client.key")),
-            token_file: self.file("token"),
-            ..Settings::default()
-        }
     }
 
     pub fn dir(&self) -> &Path {

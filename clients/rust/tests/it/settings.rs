@@ -6,6 +6,20 @@ use credgate_client::{Endpoint, Settings};
 
 use crate::pki::Pki;
 
+impl Pki {
+    /// The client's side: CA, token and client certificate, all right.
+    pub fn settings(&self, address: impl ToString) -> Settings {
+        Settings {
+            address: address.to_string(),
+            ca: Some(self.file("ca.pem")),
+            cert: Some(self.file("client.pem")),
+            key: Some(self.file("client.key")),
+            token_file: self.file("token"),
+            ..Settings::default()
+        }
+    }
+}
+
 fn problems(settings: &Settings) -> Vec<String> {
     let error = Endpoint::prepare(settings).unwrap_err();
     let text = format!("{error} {error:?}");
