@@ -1,1 +1,31 @@
-//! Provider: credentials from a SQL database
+//! Provider: credentials from a SQL database, credgate's own schema or one that is there already.
+//!
+//! ```text
+//! settings ──▶ Database ──▶ backend ──┬▶ sqlite ── pool ── connection ── query
+//!     (url)                  (enum)   └▶ … PostgreSQL and MySQL/MariaDB join here
+//!                              │
+//!                  task: every statement is a task of its own; it owns the slot and the connection,
+//!                        and the RPC only waits for its answer
+//!                              │
+//!                  record: at most two rows of the node asked for ──▶ a password, nothing, or a corrupt record
+//! ```
+//!
+//! [`SqlKind`] is what the gateway registers. [`migrate()`], [`migration_sql`] and [`import()`] are what its commands call;
+//! only those two write, and only into credgate's own schema.
+//!
+//! Reading order: `settings`, `task`, `record`, `backend`, then `sqlite` and the files below it.
+
+mod backend;
+mod import;
+mod provider;
+mod record;
+mod schema;
+mod settings;
+mod sqlite;
+mod task;
+mod url;
+
+pub use import::{ImportError, ImportMode, Imported, NodeRow, Progress, import};
+pub use schema::{MigrateError, Migrated, migrate, migration_sql};
+pub use settings::SqlKind;
+pub use url::{Database, Dialect};

@@ -1,0 +1,63 @@
+//! One enum over the databases. Every dialect keeps the same promises in its own way: work ends at its bound, a
+//! connection that was interrupted is closed and never used again, a check waits behind no lookup.
+
+use std::sync::Arc;
+
+use credgate_provider::{NodeId, Password, ProviderError};
+
+use crate::{
+    settings::Settings,
+    sqlite,
+    task::{Answer, Bound},
+    url::Location,
+};
+
+/// An open database.
+#[derive(Clone)]
+pub(crate) enum Backend {
+    Sqlite(Arc<sqlite::Backend>),
+}
+
+impl Backend {
+    /// Connects, and makes sure that lookups can be answered: schema or query, and one run of it.
+    pub(crate) async fn open(settings: &Settings, bound: Bound) -> Result<Self, ProviderError> {
+        match settings.database.location() {
+            Location::Sqlite(path) => {
+                let backend = sqlite::Backend::open(path, settings, bound).await?;
+                Ok(Self::Sqlite(Arc::new(backend)))
+            }
+        }
+    }
+
+    /// Looks `node` up. Ends when the work has ended, with whatever it held given back or closed.
+    pub(crate) async fn lookup(
+        &self,
+        node: NodeId,
+        rule: credgate_provider::PasswordRule,
+        bound: Bound,
+        answer: Answer<Option<Password>>,
+    ) {
+        match self {
+            Self::Sqlite(backend) => backend.lookup(node, rule, bound, answer).await,
+        }
+    }
+
+    /// Whether lookups could be answered now.
+    pub(crate) async fn check(&self, bound: Bound, answer: Answer<()>) {
+        match self {
+            Self::Sqlite(backend) => backend.check(bound, answer).await,
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(backend) => backend.close().await,
+        }
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        match self {
+            Self::Sqlite(backend) => backend.summary(),
+        }
+    }
+}

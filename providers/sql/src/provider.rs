@@ -1,0 +1,100 @@
+//! The provider contract on top of the backend: each lookup and check becomes a task with its bound.
+
+use std::time::Duration;
+
+use credgate_provider::{
+    BoxFuture, Deadline, Detail, NodeId, OpenError, Password, PasswordRule, Prepared, Provider, ProviderError, Slot,
+};
+use futures::FutureExt;
+use tokio::time::timeout_at;
+
+use crate::{
+    backend::Backend,
+    settings::Settings,
+    task::{Bound, ask},
+};
+
+/// Settings that are known to be good.
+#[derive(Debug)]
+pub(crate) struct PreparedSql {
+    settings: Settings,
+    passwords: PasswordRule,
+}
+
+struct SqlProvider {
+    backend: Backend,
+    passwords: PasswordRule,
+    lookup_timeout: Duration,
+}
+
+impl PreparedSql {
+    pub(crate) fn new(settings: Settings, passwords: PasswordRule) -> Self {
+        Self { settings, passwords }
+    }
+}
+
+impl Prepared for PreparedSql {
+    fn slots(&self) -> usize {
+        self.settings.max_connections
+    }
+
+    fn open(self: Box<Self>, deadline: Deadline) -> BoxFuture<'static, Result<Box<dyn Provider>, OpenError>> {
+        async move {
+            let bound = Bound::of(deadline, Duration::MAX);
+            let opened = timeout_at(bound.answer, Backend::open(&self.settings, bound)).await;
+            match opened {
+                Ok(Ok(backend)) => Ok(Box::new(SqlProvider {
+                    backend,
+                    passwords: self.passwords,
+                    lookup_timeout: self.settings.lookup_timeout,
+                }) as Box<dyn Provider>),
+                Ok(Err(error)) => Err(OpenError::Unavailable(detail(error))),
+                Err(_) => Err(OpenError::Unavailable(
+                    "the storage below the database does not answer (provider.open_timeout)".into(),
+                )),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Provider for SqlProvider {
+    fn lookup<'a>(
+        &'a self,
+        node: &'a NodeId,
+        deadline: Deadline,
+        slot: Slot,
+    ) -> BoxFuture<'a, Result<Option<Password>, ProviderError>> {
+        let (backend, node, rule) = (self.backend.clone(), node.clone(), self.passwords);
+        let bound = Bound::of(deadline, self.lookup_timeout);
+        ask(bound, move |answer| async move {
+            backend.lookup(node, rule, bound, answer).await;
+            drop(slot);
+        })
+        .boxed()
+    }
+
+    fn check(&self, deadline: Deadline) -> BoxFuture<'_, Result<(), ProviderError>> {
+        let backend = self.backend.clone();
+        let bound = Bound::of(deadline, Duration::MAX);
+        ask(bound, move |answer| async move { backend.check(bound, answer).await }).boxed()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.backend.close().boxed()
+    }
+
+    fn summary(&self) -> String {
+        self.backend.summary()
+    }
+}
+
+/// The sentence without the class in front of it: while opening, every failure is of one class.
+fn detail(error: ProviderError) -> Detail {
+    match error {
+        ProviderError::Unavailable(detail)
+        | ProviderError::TimedOut(detail)
+        | ProviderError::Corrupt(detail)
+        | ProviderError::Defect(detail) => detail,
+    }
+}

@@ -1,0 +1,120 @@
+//! credgate's own schema: which versions this build can read, and how a database gets there. Forward only.
+//!
+//! The schema carries its version and the oldest reader that still understands it. `serve` accepts a version that is at
+//! least what it needs and a `min_reader` that is at most its own: a rolling upgrade migrates first, and the old
+//! processes go on reading.
+
+use sqlx::migrate::Migrator;
+
+use crate::{
+    sqlite,
+    url::{Database, Dialect, Location},
+};
+
+/// The schema that this build makes and reads.
+pub(crate) const VERSION: i64 = 1;
+
+pub(crate) static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
+
+/// What `migrate` did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// The version before; `None` when there was no schema of ours.
+    pub from: Option<i64>,
+    /// The version now.
+    pub to: i64,
+    /// One phrase more for the operator: the file, and for SQLite its journal mode.
+    pub place: String,
+}
+
+/// Why the schema was not migrated (exit code 69). Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// The database cannot be reached, is locked, or may not be written.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A newer credgate has migrated it already.
+    #[error("the schema is of version {found}, newer than the {VERSION} of this build: use the newer credgate")]
+    Newer {
+        /// The version found.
+        found: i64,
+    },
+    /// A migration failed.
+    #[error("the migration failed and was undone: {0}")]
+    Failed(String),
+}
+
+/// Brings credgate's own schema to the version of this build, in one transaction; a new SQLite file is made where there
+/// is none. Running it again changes nothing.
+pub async fn migrate(database: &Database) -> Result<Migrated, MigrateError> {
+    match database.location() {
+        Location::Sqlite(path) => sqlite::migrate(path).await,
+    }
+}
+
+/// The SQL that [`migrate()`] would run on an empty database, for `credgate migrate --print`. It may be run by hand, and
+/// run again.
+pub fn migration_sql(dialect: Dialect) -> String {
+    let (first, migrator) = match dialect {
+        Dialect::Sqlite => ("PRAGMA journal_mode = WAL; -- a new file only\n", &SQLITE),
+    };
+    let mut sql = first.to_owned();
+    for migration in migrator.iter() {
+        sql.push('\n');
+        sql.push_str(migration.sql.as_str());
+    }
+    sql
+}
+
+/// Whether this build can read what stands in `credgate_schema`, as rows of (version, min_reader).
+pub(crate) fn readable(rows: &[(i64, i64)]) -> Result<(), String> {
+    match rows {
+        [] => {
+            Err("has no credgate schema: run `credgate migrate`, or set provider.sql.query to use tables of your own"
+                .to_owned())
+        }
+        [(version, _)] if *version < VERSION => Err(format!(
+            "has credgate's schema in version {version}, and this build needs {VERSION}: run `credgate migrate`"
+        )),
+        [(version, min_reader)] if *min_reader > VERSION => Err(format!(
+            "has credgate's schema in version {version}, which needs a credgate that reads version {min_reader}; this \
+             build reads {VERSION}: upgrade credgate"
+        )),
+        [_] => Ok(()),
+        _ => Err("has more than one row in credgate_schema; there must be exactly one".to_owned()),
+    }
+}
+
+/// Whether this build may write: of an unknown version it cannot know what a node's row must hold.
+pub(crate) fn writable(rows: &[(i64, i64)]) -> Result<(), String> {
+    readable(rows)?;
+    match rows {
+        [(VERSION, _)] => Ok(()),
+        _ => Err("has a newer schema than this build can write: use the newer credgate".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_is_read_by_those_it_says() {
+        for (rows, wanted) in [
+            (&[][..], Err("no credgate schema")),
+            (&[(0, 0)], Err("this build needs 1")),
+            (&[(1, 1)], Ok(())),
+            (&[(7, 1)], Ok(())),
+            (&[(7, 2)], Err("upgrade credgate")),
+            (&[(1, 1), (1, 1)], Err("more than one row")),
+        ] {
+            match (readable(rows), wanted) {
+                (Ok(()), Ok(())) => {}
+                (Err(text), Err(part)) => assert!(text.contains(part), "{text}"),
+                (found, wanted) => panic!("{rows:?}: {found:?}, not {wanted:?}"),
+            }
+        }
+        assert!(writable(&[(1, 1)]).is_ok());
+        assert!(writable(&[(2, 1)]).is_err());
+    }
+}

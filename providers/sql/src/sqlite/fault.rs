@@ -1,0 +1,102 @@
+//! SQLite's errors in the operator's words: one sentence each, with what to do about it.
+
+use std::path::Path;
+
+use credgate_provider::ProviderError;
+
+use super::file;
+
+/// Why the database did not answer.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Another program holds a lock that shuts readers out. Trying again may help.
+    Locked(String),
+    /// The statement was interrupted at its bound.
+    Late,
+    /// Anything else.
+    Refused(String),
+}
+
+/// Result codes, <https://www.sqlite.org/rescode.html>. The low byte is the primary code.
+mod code {
+    pub(super) const ERROR: i32 = 1;
+    pub(super) const BUSY: i32 = 5;
+    pub(super) const LOCKED: i32 = 6;
+    pub(super) const READONLY: i32 = 8;
+    pub(super) const INTERRUPT: i32 = 9;
+    pub(super) const IOERR: i32 = 10;
+    pub(super) const CORRUPT: i32 = 11;
+    pub(super) const CANTOPEN: i32 = 14;
+    pub(super) const NOTADB: i32 = 26;
+    /// A crashed writer's rollback journal, which only a writer may play back.
+    pub(super) const READONLY_ROLLBACK: i32 = 776;
+}
+
+impl Fault {
+    /// Classifies what sqlx returned for the database at `path`.
+    pub(crate) fn of(error: &sqlx::Error, path: &Path) -> Self {
+        let Some(number) = number(error) else {
+            return match error {
+                sqlx::Error::Database(other) => Self::Refused(other.message().to_owned()),
+                // What sqlx does not bind: a parameter with a name.
+                sqlx::Error::Protocol(_) => Self::Refused("its parameter must be written ? (or ?1)".to_owned()),
+                sqlx::Error::WorkerCrashed => Self::Refused("the thread of an SQLite connection has ended".to_owned()),
+                other => Self::Refused(format!("{}: {other}", path.display())),
+            };
+        };
+        let shown = path.display();
+        let sentence = match number & 0xff {
+            code::BUSY | code::LOCKED => {
+                return Self::Locked(format!("{shown} is locked by another program"));
+            }
+            code::INTERRUPT => return Self::Late,
+            code::READONLY if number == code::READONLY_ROLLBACK => format!(
+                "{shown} was left in the middle of a write by a program that crashed ({shown}-journal): let a user who \
+                 may write it run sqlite3 {shown} 'SELECT count(*) FROM sqlite_schema'"
+            ),
+            code::READONLY if number == code::READONLY => "the query writes, and credgate only reads".to_owned(),
+            code::READONLY => file::unwritable_folder(path),
+            code::IOERR => format!("{shown} cannot be read: {} (code {number})", message(error)),
+            code::CORRUPT => format!("{shown} is damaged: {}", message(error)),
+            code::CANTOPEN => file::cannot_open(path),
+            code::NOTADB => format!("{shown} is not an SQLite database"),
+            code::ERROR => message(error).to_owned(),
+            _ => format!("{shown}: {} (code {number})", message(error)),
+        };
+        Self::Refused(sentence)
+    }
+}
+
+impl From<Fault> for ProviderError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Locked(text) => Self::TimedOut(text.into()),
+            Fault::Late => Self::TimedOut("the statement did not end in time and was interrupted".into()),
+            Fault::Refused(text) => Self::Unavailable(text.into()),
+        }
+    }
+}
+
+/// Whether the text of the statement is what is wrong.
+pub(crate) fn is_about_the_text(error: &sqlx::Error) -> bool {
+    number(error) == Some(code::ERROR)
+}
+
+/// Whether a write was refused: the file, its folder or its file system may not be written.
+pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
+    number(error).is_some_and(|number| matches!(number & 0xff, code::READONLY | code::CANTOPEN))
+}
+
+/// Whether the database says that a table is not there.
+pub(crate) fn no_such_table(error: &sqlx::Error) -> bool {
+    message(error).starts_with("no such table")
+}
+
+fn number(error: &sqlx::Error) -> Option<i32> {
+    error.as_database_error()?.code()?.parse().ok()
+}
+
+/// SQLite's own words. They name tables, columns and tokens of the query, never a bound value.
+pub(crate) fn message(error: &sqlx::Error) -> &str {
+    error.as_database_error().map_or("", |error| error.message())
+}

@@ -1,0 +1,161 @@
+//! What lookups answer: the exactly-one-row rule, the changes of other processes, and locks.
+
+use std::time::Duration;
+
+use credgate_provider::ProviderError;
+use tokio::time::Instant;
+
+use crate::support::{QUERY, Store, TABLE, check, get, get_within};
+
+#[tokio::test]
+async fn our_own_schema() {
+    let store = Store::migrated().await;
+    store.sql(
+        "INSERT INTO credgate_nodes (node_id, password, enabled) VALUES \
+         ('2000', 'secret 2000 ', 1), ('0200', 'with zero', 1), ('2001', 'off', 0), ('2002', NULL, 0); \
+         PRAGMA ignore_check_constraints = ON; \
+         INSERT INTO credgate_nodes VALUES ('3000', NULL, 1), ('3001', '', 1), ('3002', ' ', 1), \
+         ('3003', char(233), 1), ('3004', 'p', 2)",
+    );
+    let provider = store.open("").await;
+    for (node, wanted) in [
+        ("2000", "secret 2000 "),
+        ("0200", "with zero"),
+        ("200", "no such node"),
+        ("02000", "no such node"),
+        ("2001", "no such node"),
+        ("2002", "no such node"),
+        ("3000", "corrupt record: the password is NULL"),
+        ("3001", "corrupt record: the password is empty"),
+        ("3002", "corrupt record: the password is only spaces"),
+        ("3003", "corrupt record: the password holds a character that is not printable ASCII"),
+        ("3004", "corrupt record: enabled is none of true, false, 1, 0, yes, no"),
+    ] {
+        assert_eq!(get(&*provider, node).await, wanted, "{node}");
+    }
+    check(&*provider).await.unwrap();
+    assert!(provider.summary().contains("credgate's schema, journal mode wal"), "{}", provider.summary());
+    provider.close().await;
+    assert!(get(&*provider, "2000").await.contains("was closed"));
+    assert!(check(&*provider).await.is_err());
+}
+
+#[tokio::test]
+async fn tables_of_another_program() {
+    let store = Store::with(&format!(
+        "{TABLE}; INSERT INTO nodes VALUES \
+         ('2000', 'plain', 'YES'), ('2001', x'626C6F62', 1), ('2002', x'FF', 1), ('2003', 'p', NULL), \
+         ('2004', 'off', 'no'), ('2005', '', 'false'), ('2006', 'a', 1), ('2006', 'a', 0), \
+         ('2007', 'p', 'on'), ('2008', 'p', 0.5), (x'32303039', 'bytes', 1)"
+    ));
+    // A column without a type takes whatever it is given.
+    let provider =
+        store.open("query = 'SELECT node_id, password, enabled FROM nodes WHERE CAST(node_id AS TEXT) = ?'").await;
+    for (node, wanted) in [
+        ("2000", "plain"),
+        ("2001", "blob"),
+        ("2002", "corrupt record: the password holds a character that is not printable ASCII"),
+        ("2003", "corrupt record: enabled is NULL"),
+        ("2004", "no such node"),
+        ("2005", "no such node"),
+        ("2006", "corrupt record: two or more rows for one node"),
+        ("2007", "corrupt record: enabled is none of true, false, 1, 0, yes, no"),
+        ("2008", "corrupt record: enabled is none of true, false, 1, 0, yes, no"),
+        ("2009", "bytes"),
+    ] {
+        assert_eq!(get(&*provider, node).await, wanted, "{node}");
+    }
+}
+
+#[tokio::test]
+async fn a_row_of_another_node_does_not_count() {
+    let store = Store::with(
+        "CREATE TABLE numbers (node_id INTEGER, password TEXT); INSERT INTO numbers VALUES (200, 'two hundred'); \
+         CREATE TABLE padded (node_id TEXT COLLATE RTRIM, password TEXT); \
+         INSERT INTO padded VALUES ('2000 ', 'padded'), ('2000  ', 'padded more'), ('2001', 'a'), ('2001 ', 'b')",
+    );
+    let numbers = store.open("query = 'SELECT node_id, password FROM numbers WHERE node_id = ?'").await;
+    assert_eq!(get(&*numbers, "200").await, "two hundred");
+    assert_eq!(get(&*numbers, "0200").await, "no such node");
+    let padded = store.open("query = 'SELECT node_id, password FROM padded WHERE node_id = ?'").await;
+    assert_eq!(get(&*padded, "2000").await, "no such node");
+    assert_eq!(get(&*padded, "2001").await, "a");
+}
+
+#[tokio::test]
+async fn the_next_lookup_sees_what_another_process_changed() {
+    for mode in ["WAL", "DELETE"] {
+        let store = Store::migrated().await;
+        store.sql(&format!("PRAGMA journal_mode = {mode}"));
+        let provider = store.open("").await;
+        let mut writer = store.writer();
+        assert_eq!(get(&*provider, "2000").await, "no such node");
+        for (change, wanted) in [
+            ("INSERT INTO credgate_nodes (node_id, password) VALUES ('2000', 'one');", "one"),
+            ("UPDATE credgate_nodes SET password = 'two';", "two"),
+            ("UPDATE credgate_nodes SET enabled = 0;", "no such node"),
+            ("UPDATE credgate_nodes SET enabled = 1;", "two"),
+            ("BEGIN; UPDATE credgate_nodes SET password = 'three';", "two"),
+            ("COMMIT;", "three"),
+            ("DELETE FROM credgate_nodes;", "no such node"),
+        ] {
+            writer.run(change);
+            assert_eq!(get(&*provider, "2000").await, wanted, "{mode}: {change}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_table_that_changes_its_columns_gives_no_other_column_as_the_password() {
+    let store = Store::with("CREATE TABLE nodes (node_id TEXT, password TEXT); INSERT INTO nodes VALUES ('2000', 'p')");
+    let provider = store.open("query = 'SELECT * FROM nodes WHERE node_id = ?'").await;
+    assert_eq!(get(&*provider, "2000").await, "p");
+    store.sql("DROP TABLE nodes; CREATE TABLE nodes (node_id TEXT, note TEXT, password TEXT)");
+    store.sql("INSERT INTO nodes VALUES ('2000', 'a note', 'q')");
+    assert_eq!(get(&*provider, "2000").await, "q");
+    store.sql("DROP TABLE nodes; CREATE TABLE nodes (node_id TEXT, note TEXT)");
+    assert!(get(&*provider, "2000").await.contains("unavailable: no such column: password"));
+    assert!(matches!(check(&*provider).await, Err(ProviderError::Unavailable(_))));
+    store.sql("DROP TABLE nodes; CREATE TABLE nodes (password TEXT, node_id TEXT)");
+    store.sql("INSERT INTO nodes VALUES ('r', '2000')");
+    assert_eq!(get(&*provider, "2000").await, "r");
+    check(&*provider).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_exclusive_lock_is_an_error_in_time_and_never_no_such_node() {
+    let store = Store::with(&format!("{TABLE}; INSERT INTO nodes VALUES ('2000', 'secret', 1)"));
+    let provider = store.open(QUERY).await;
+    assert_eq!(get(&*provider, "2000").await, "secret");
+    let mut writer = store.writer();
+    writer.run("BEGIN EXCLUSIVE;");
+    for (node, timeout) in [("2000", 600), ("9999", 600), ("2000", 150), ("2000", 20)] {
+        let start = Instant::now();
+        let text = get_within(&*provider, node, Duration::from_millis(timeout)).await;
+        assert!(text.starts_with("backend timed out: "), "{text}");
+        assert!(timeout < 600 || text.contains("is locked by another program"), "{text}");
+        assert!(start.elapsed() <= Duration::from_millis(timeout + 20), "{timeout}: {:?}", start.elapsed());
+    }
+    assert!(matches!(check(&*provider).await, Err(ProviderError::TimedOut(_))));
+    writer.run("COMMIT;");
+    assert_eq!(get(&*provider, "2000").await, "secret");
+    check(&*provider).await.unwrap();
+
+    // A lock that is given back in time is not noticed at all.
+    writer.run("BEGIN EXCLUSIVE;");
+    let (password, ()) = tokio::join!(get(&*provider, "2000"), async { writer.run("COMMIT;") });
+    assert_eq!(password, "secret");
+}
+
+#[tokio::test]
+async fn in_wal_mode_a_writer_shuts_nobody_out() {
+    let store = Store::migrated().await;
+    store.sql("INSERT INTO credgate_nodes (node_id, password) VALUES ('2000', 'before')");
+    let provider = store.open("").await;
+    let mut writer = store.writer();
+    writer.run("BEGIN EXCLUSIVE; UPDATE credgate_nodes SET password = 'after';");
+    assert_eq!(get(&*provider, "2000").await, "before");
+    check(&*provider).await.unwrap();
+    writer.run("COMMIT;");
+    assert_eq!(get(&*provider, "2000").await, "after");
+}
