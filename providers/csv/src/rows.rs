@@ -29,6 +29,30 @@ impl Listing<'_> {
     fn warning(&self, line: usize, text: impl fmt::Display) {
         self.report.warning(format_args!("{}:{line}", self.path.display()), text);
     }
+
+    /// Lists the lines of one warning; of more than [`MOST_LISTED`] it tells how many there are.
+    fn warnings(&self, remark: &Remark, text: &str) {
+        remark.lines.iter().for_each(|line| self.warning(*line, text));
+        if let more @ 1.. = remark.count - remark.lines.len() {
+            self.report.warning(self.path.display(), format_args!("{more} more lines: {text}"));
+        }
+    }
+}
+
+/// The lines that one warning is about: the first of them, and how many there are.
+#[derive(Default)]
+struct Remark {
+    lines: Vec<usize>,
+    count: usize,
+}
+
+impl Remark {
+    fn add(&mut self, line: usize) {
+        self.count += 1;
+        if self.lines.len() < MOST_LISTED {
+            self.lines.push(line);
+        }
+    }
 }
 
 /// The rows of a file while they are judged.
@@ -41,15 +65,19 @@ pub(crate) struct Rows<'a> {
     pub(crate) faults: usize,
     pub(crate) nodes: usize,
     pub(crate) disabled: usize,
-    spaced: usize,
+    spaced: Remark,
+    spread: Remark,
 }
 
 impl<'a> Rows<'a> {
     /// Judges every record from `walk` on.
     pub(crate) fn judge(bytes: &'a [u8], walk: Walk<'a>, shape: Shape, rules: Rules, listing: Listing<'a>) -> Self {
         let index = Index::with_room_for(line_ends(&bytes[walk.at()..]) + 1);
-        let mut rows = Self { bytes, shape, rules, listing, index, faults: 0, nodes: 0, disabled: 0, spaced: 0 };
+        let (spaced, spread) = (Remark::default(), Remark::default());
+        let mut rows = Self { bytes, shape, rules, listing, index, faults: 0, nodes: 0, disabled: 0, spaced, spread };
         rows.judge_records(walk);
+        listing.warnings(&rows.spaced, "blanks around the password; kept as they are");
+        listing.warnings(&rows.spread, "a quoted value goes on over several lines; nothing inside it is a row");
         rows
     }
 
@@ -64,12 +92,13 @@ impl<'a> Rows<'a> {
                     self.fault(step.line, NOT_UTF_8);
                 }
                 Ok(extent) if extent.fields != columns.count => self.miscounted(step.line, extent.fields),
-                Ok(_) => self.judge_row(&row, step.start, step.line),
+                Ok(extent) => {
+                    if self.bytes[step.start..extent.next].trim_ascii_end().contains(&b'\n') {
+                        self.spread.add(step.line);
+                    }
+                    self.judge_row(&row, step.start, step.line);
+                }
             }
-        }
-        if self.spaced > MOST_SPACED {
-            let more = self.spaced - MOST_SPACED;
-            self.listing.report.warning(self.listing.path.display(), format_args!("{more} more lines with {SPACED}"));
         }
     }
 
@@ -81,7 +110,7 @@ impl<'a> Rows<'a> {
             Some(false) => self.disabled += 1,
             Some(true) => match row.password(self.rules.passwords) {
                 Err(fault) => self.fault(line, fault),
-                Ok(password) if password.expose().trim().len() < password.expose().len() => self.spaced(line),
+                Ok(password) if password.expose().trim().len() < password.expose().len() => self.spaced.add(line),
                 Ok(_) => {}
             },
         }
@@ -120,13 +149,6 @@ impl<'a> Rows<'a> {
         self.faults += 1;
         self.listing.problem(line, text);
     }
-
-    fn spaced(&mut self, line: usize) {
-        self.spaced += 1;
-        if self.spaced <= MOST_SPACED {
-            self.listing.warning(line, format_args!("{SPACED}; kept as they are"));
-        }
-    }
 }
 
 /// The line of a byte, counted only when it is shown: a listing is cut long before a file's last duplicate.
@@ -143,7 +165,5 @@ impl fmt::Display for Line<'_> {
 
 pub(crate) const NOT_UTF_8: &str = "is not UTF-8 text; save the file as UTF-8";
 
-const SPACED: &str = "blanks around the password";
-
-/// The most lines with blanks around a password that are listed one by one.
-const MOST_SPACED: usize = 20;
+/// The most lines that are listed for one warning: enough to find them, too few to push out those of other files.
+const MOST_LISTED: usize = 20;

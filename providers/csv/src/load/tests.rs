@@ -166,7 +166,18 @@ fn blanks_around_a_password_are_kept_and_told() {
     let many: String = (0..500).map(|node| format!("{node}, canary\n")).collect();
     let (_, _, warnings) = judge(format!("node_id,password\n{many}"), &Dialect::default(), Rules::default());
     assert_eq!(warnings.len(), 21);
-    assert_eq!(warnings[20], "nodes.csv: 480 more lines with blanks around the password");
+    assert_eq!(warnings[20], "nodes.csv: 480 more lines: blanks around the password; kept as they are");
+}
+
+/// A stray quote may swallow rows without breaking any rule.
+#[test]
+fn a_value_that_goes_on_over_lines_is_told() {
+    let text = "node_id,password,note\n2000,canary,\"x\n2001,canary,x\n2002,canary,x\"\r\n2003,canary,x\n2004,a,\"\n\"";
+    let (table, _, warnings) = judge(text, &Dialect::default(), Rules::default());
+    assert_eq!(table.map(|table| table.len()), Some(3));
+    let wanted = [2, 6]
+        .map(|line| format!("nodes.csv:{line}: a quoted value goes on over several lines; nothing inside it is a row"));
+    assert_eq!(warnings, wanted);
 }
 
 /// C11, C12.
