@@ -55,11 +55,11 @@ impl std::fmt::Debug for Canary {
 fn forms(secret: &str) -> Vec<(&'static str, String)> {
     assert!(secret.len() >= SHORTEST, "a secret of {} bytes is no canary", secret.len());
     let bytes = secret.as_bytes();
-    let escaped = serde_json::to_string(secret).unwrap();
+    let once = escaped(secret);
     let mut forms = vec![
         ("plain", secret.to_owned()),
-        ("escaped", escaped[1..escaped.len() - 1].to_owned()),
-        ("doubly escaped", serde_json::to_string(&escaped).unwrap().replace("\\\"", "\"").trim_matches('"').to_owned()),
+        ("doubly escaped", escaped(&once)),
+        ("escaped", once),
         ("hex", bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
         ("percent-encoded", percent(bytes, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))),
         ("percent-encoded", percent(bytes, |_| false)),
@@ -70,6 +70,12 @@ fn forms(secret: &str) -> Vec<(&'static str, String)> {
         forms.push(("base64", base64(&BASE64_URL_SAFE, bytes, offset)));
     }
     forms
+}
+
+/// Inside the quotes of a JSON text.
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// The part of the encoding that the secret alone decides, when `offset` other bytes stand before it.
@@ -103,6 +109,7 @@ mod tests {
         for text in [
             format!("a\nb {SECRET} c\n"),
             serde_json::to_string(&format!("x{SECRET}")).unwrap(),
+            serde_json::to_string(&format!("{:?}", format!("x{SECRET}"))).unwrap(),
             hex,
             "user:s3cr%22t%2f%25%2B%3F%c3%bc@host".to_owned(),
             format!("{:?}", SECRET.as_bytes()),

@@ -4,7 +4,10 @@
 //!
 //! ```no_run
 //! use credgate_support::deployment::Deployment;
-//! let deployment = Deployment::mtls().with_nodes(3).set("lookup.timeout", "500ms").merge("[rate]\nglobal = { per_second = 5, burst = 5 }");
+//! let deployment = Deployment::mtls()
+//!     .with_nodes(3)
+//!     .set("lookup.timeout", "500ms")
+//!     .merge("[rate]\nglobal = { per_second = 5, burst = 5 }");
 //! let gateway = deployment.start();
 //! println!("lookups go to {}, node 2000 has {}", gateway.lookup, deployment.nodes.password("2000"));
 //! ```
@@ -29,7 +32,7 @@ pub use identity::Identity;
 pub use nodes::Nodes;
 
 use crate::{
-    pki::{Ca, Issued, Leaf},
+    pki::{Ca, Issued, Leaf, write_private},
     process::{Gateway, Process, executable},
 };
 
@@ -98,8 +101,8 @@ impl Deployment {
         }
         let nodes = Nodes::seeded(Nodes::SEED, 10);
         let deployment = Self { dir, security, ca, server, registrar, probe, nodes, config };
-        fs::write(deployment.path("nodes.csv"), deployment.nodes.csv()).unwrap();
-        deployment
+        let csv = deployment.nodes.csv();
+        deployment.with_file("nodes.csv", csv)
     }
 
     /// Replaces the nodes by `count` others.
@@ -109,9 +112,9 @@ impl Deployment {
         self.with_file("nodes.csv", csv)
     }
 
-    /// Writes any file of the deployment's folder.
+    /// Writes any file of the deployment's folder, a new one with mode 0600.
     pub fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> Self {
-        fs::write(self.path(name), content).unwrap();
+        write_private(&self.path(name), content.as_ref());
         self
     }
 
@@ -186,6 +189,13 @@ impl Deployment {
     pub fn probe_command(&self, what: &str, address: SocketAddr, identity: &Identity) -> Command {
         let mut command = executable("credgate-probe");
         command.arg(what).args(self.client_arguments(address, identity));
+        command
+    }
+
+    /// `credgate lookup NODE` against a listener, with an identity's files.
+    pub fn lookup_command(&self, node: &str, address: SocketAddr, identity: &Identity) -> Command {
+        let mut command = executable("credgate");
+        command.args(["lookup", node]).args(self.client_arguments(address, identity));
         command
     }
 

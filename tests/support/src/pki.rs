@@ -24,6 +24,7 @@ use rustls::RootCertStore;
 use rustls_pki_types::CertificateDer;
 use time::{Duration, OffsetDateTime};
 
+pub(crate) use issued::write_private;
 pub use issued::{Files, Issued};
 pub use leaf::{Leaf, Purpose};
 pub use tls::{client_config, provider, server_config};

@@ -36,7 +36,7 @@ impl Python {
     pub fn with(requirements: &[&str]) -> Self {
         let digest = Sha256::digest(requirements.join("\n").as_bytes());
         let key: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        let root = build_directory().join("python");
+        let root = build_directory().with_file_name("python");
         fs::create_dir_all(&root).unwrap();
         let python = Self { venv: root.join(&key) };
         let _lock = locked(&root.join(format!("{key}.lock")));

@@ -14,6 +14,7 @@
 
 mod answer;
 mod exchange;
+mod last_word;
 mod request;
 
 use std::{io, time::Duration};
@@ -28,6 +29,7 @@ pub use h2::Reason;
 pub use request::{Request, framed};
 
 use crate::wire::{Stream, Target};
+use last_word::LastWord;
 
 /// One HTTP/2 connection. Dropping it closes it.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ impl Connection {
     pub async fn over(stream: Box<dyn Stream>) -> io::Result<Self> {
         let mut builder = h2::client::Builder::new();
         builder.initial_max_send_streams(1).initial_window_size(1 << 20).initial_connection_window_size(1 << 20);
-        let (requests, connection) = builder.handshake(stream).await.map_err(io::Error::other)?;
+        let (requests, connection) = builder.handshake(LastWord(stream)).await.map_err(io::Error::other)?;
         let (ended, end) = watch::channel(None);
         let driver = tokio::spawn(async move {
             let end = connection.await.map_or_else(|error| End::of(&error), |()| End::Finished);

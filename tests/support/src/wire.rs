@@ -5,8 +5,9 @@
 //! # use std::time::Duration;
 //! # async fn example(deployment: Deployment) {
 //! let gateway = deployment.start();
-//! let idle = wire::silent(gateway.lookup, 400).await;                       // TCP, and then nothing
-//! let mut mute = deployment.target(gateway.lookup, &deployment.probe).connect().await.unwrap(); // TLS, and then nothing
+//! let idle = wire::silent(gateway.lookup, 400).await; // TCP, and then nothing
+//! let target = deployment.target(gateway.lookup, &deployment.probe);
+//! let mut mute = target.connect().await.unwrap(); // TLS, and then nothing
 //! let closing = wire::closed_within(&mut mute, Duration::from_secs(20)).await;
 //! assert!(closing.after < Duration::from_secs(12), "{closing:?}");
 //! # }
@@ -22,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::future::join_all;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::ServerName;
 use tokio::{
@@ -128,6 +130,11 @@ pub async fn silent(address: SocketAddr, count: usize) -> Vec<TcpStream> {
         streams.push(stream);
     }
     streams
+}
+
+/// Opens `count` connections at once, TLS included where the target has it.
+pub async fn crowd(target: &Target, count: usize) -> Vec<io::Result<Box<dyn Stream>>> {
+    join_all((0..count).map(|_| target.connect())).await
 }
 
 /// Opens a TCP connection and sends bytes. Plaintext HTTP/2 for a TLS listener is [`frames::hello`].

@@ -74,7 +74,7 @@ impl Issued {
     pub fn write(&self, dir: &Path, name: &str) -> Files {
         let files = Files { cert: dir.join(format!("{name}.pem")), key: dir.join(format!("{name}.key")) };
         fs::write(&files.cert, self.chain_pem()).unwrap();
-        write_secret(&files.key, &self.key_pem());
+        write_private(&files.key, self.key_pem().as_bytes());
         files
     }
 }
@@ -86,9 +86,9 @@ impl fmt::Debug for Issued {
 }
 
 /// Writes a file that only its owner may read.
-pub(super) fn write_secret(path: &Path, text: &str) {
+pub(crate) fn write_private(path: &Path, content: &[u8]) {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).unwrap();
-    file.write_all(text.as_bytes()).unwrap();
+    file.write_all(content).unwrap();
 }
 
 /// RFC 7468: lines of 64 characters.

@@ -19,7 +19,7 @@ pub enum Purpose {
     CodeSigning,
 }
 
-/// A certificate to be issued: valid from an hour ago until tomorrow, unless said otherwise.
+/// A certificate to be issued: valid from an hour ago for 400 days, unless said otherwise. The gateway warns below 30.
 #[derive(Clone, Debug)]
 pub struct Leaf {
     common_name: String,
@@ -43,7 +43,7 @@ impl Leaf {
 
     fn new(purposes: Vec<Purpose>) -> Self {
         let now = OffsetDateTime::now_utc();
-        let (begin, end) = (now - HOUR, now + DAY);
+        let (begin, end) = (now - HOUR, now + DAY * 400);
         Self { common_name: "test leaf".into(), sans: Vec::new(), purposes, begin, end, authority: false }
     }
 

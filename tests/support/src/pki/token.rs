@@ -8,7 +8,7 @@ use std::{
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::issued::write_secret;
+use super::write_private;
 
 /// A bearer token: `credgate_` and 256 random bits.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Token {
     /// Writes `DIR/NAME.token` with one line ending, mode 0600.
     pub fn write(&self, dir: &Path, name: &str) -> PathBuf {
         let path = dir.join(format!("{name}.token"));
-        write_secret(&path, &format!("{}\n", self.0));
+        write_private(&path, format!("{}\n", self.0).as_bytes());
         path
     }
 }

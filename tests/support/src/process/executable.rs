@@ -1,7 +1,8 @@
 //! Where the executables are, and building them when they are missing or older than their sources.
 //!
 //! Cargo builds the executables of a test's own package only; those of the gateway, the probe and the scripted gateway
-//! are built here, once per test process. With `CREDGATE_TEST_BIN` set to a folder, what stands there is taken as it is.
+//! are built here, once per test process. With `CREDGATE_TEST_BIN` set to a folder, what stands there is taken as it
+//! is.
 
 use std::{
     env, fs,
@@ -11,8 +12,8 @@ use std::{
     time::SystemTime,
 };
 
-/// A command for one of the workspace's executables: `credgate`, `credgate-probe`, `credgate-scripted`. No variable that
-/// the gateway reads is handed on.
+/// A command for one of the workspace's executables: `credgate`, `credgate-probe`, `credgate-scripted`. No variable
+/// that the gateway reads is handed on.
 pub fn executable(name: &str) -> Command {
     let path = folder().join(name);
     assert!(path.is_file(), "there is no {}", path.display());
