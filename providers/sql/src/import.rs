@@ -79,6 +79,24 @@ pub enum ImportError {
     },
 }
 
+impl ImportError {
+    /// The lines at fault, where lines are.
+    pub fn lines(&self) -> &[usize] {
+        match self {
+            Self::Unavailable(_) => &[],
+            Self::Exist { lines } | Self::Invalid { lines } => lines,
+        }
+    }
+
+    /// What is wrong with each of them.
+    pub fn of_line(&self) -> &'static str {
+        match self {
+            Self::Exist { .. } => "this node exists already",
+            _ => "this node stands in an earlier line, or is enabled without a password",
+        }
+    }
+}
+
 /// Writes `rows` in one transaction. `progress` is called between pieces of work, some hundred times at most in a
 /// million rows.
 pub async fn import(

@@ -20,7 +20,7 @@ use std::{
 
 use credgate_provider::{Detail, NodeId, Password, PasswordRule, ProviderError};
 use tokio::{
-    sync::{Mutex, Semaphore},
+    sync::{Mutex, Semaphore, SemaphorePermit},
     time::timeout_at,
 };
 
@@ -33,7 +33,7 @@ use crate::{
     task::{Answer, Bound},
 };
 use connection::{Access, Connection};
-use file::{FileId, beside};
+use file::{FileId, log_of};
 use pool::Pool;
 
 const CLOSED: &str = "the database was closed";
@@ -59,8 +59,9 @@ enum Current {
 /// What belongs to the checks alone.
 struct Checker {
     connection: Option<Connection>,
-    /// The `-wal` file that was seen beside the current database file.
-    wal: Option<FileId>,
+    /// The file that was opened last, and the `-wal` file that was seen beside it.
+    file: FileId,
+    log: Option<FileId>,
 }
 
 impl Backend {
@@ -69,14 +70,14 @@ impl Backend {
         let configured = settings.query.as_deref().map(Arc::from);
         let (pool, mut connection) = Pool::open(&access, configured.as_ref(), bound).await?;
         let journal = connection.journal_mode(bound).await?;
-        let wal = FileId::of(&beside(path, "-wal")).await.ok();
+        let checker = Checker { connection: Some(connection), file: pool.file, log: log_of(path).await };
         Ok(Self {
             access,
             configured,
             permits: Semaphore::new(settings.max_connections),
             max_connections: settings.max_connections,
             current: RwLock::new(Current::Open(Arc::new(pool))),
-            checker: Mutex::new(Checker { connection: Some(connection), wal }),
+            checker: Mutex::new(checker),
             journal,
         })
     }
@@ -107,10 +108,7 @@ impl Backend {
     }
 
     /// A connection, and the permission to use one.
-    async fn lease(
-        &self,
-        bound: Bound,
-    ) -> Result<(Arc<Pool>, Connection, tokio::sync::SemaphorePermit<'_>), ProviderError> {
+    async fn lease(&self, bound: Bound) -> Result<(Arc<Pool>, Connection, SemaphorePermit<'_>), ProviderError> {
         let permit = match timeout_at(bound.work, self.permits.acquire()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(_)) => return Err(ProviderError::Unavailable(CLOSED.into())),
@@ -151,13 +149,13 @@ impl Backend {
         };
         match self.pool().filter(|pool| pool.file == found) {
             Some(pool) => self.probe(checker, &pool, bound).await,
-            None => self.reopen(checker, bound).await,
+            None => self.reopen(checker, found, bound).await,
         }
     }
 
     /// Runs on a connection that no lookup ever uses.
     async fn probe(&self, checker: &mut Checker, pool: &Pool, bound: Bound) -> Result<(), ProviderError> {
-        checker.wal = FileId::of(&beside(self.access.path(), "-wal")).await.ok();
+        checker.log = log_of(self.access.path()).await;
         let mut connection = match checker.connection.take() {
             Some(connection) => connection,
             None => Connection::open(&self.access).await?,
@@ -170,13 +168,12 @@ impl Backend {
         proof
     }
 
-    /// The file at the path is not the one that was opened.
-    async fn reopen(&self, checker: &mut Checker, bound: Bound) -> Result<(), ProviderError> {
+    /// The file at the path is not the one in use.
+    async fn reopen(&self, checker: &mut Checker, found: FileId, bound: Bound) -> Result<(), ProviderError> {
         let path = self.access.path();
         let shown = path.display();
         self.lose(checker, format!("{shown} was replaced, and the new file has not been found good yet").into()).await;
-        let wal = beside(path, "-wal");
-        if checker.wal.is_some() && checker.wal == FileId::of(&wal).await.ok() {
+        if found != checker.file && checker.log.is_some() && checker.log == log_of(path).await {
             // SQLite would play the old file's log over the new file.
             return Err(ProviderError::Unavailable(
                 format!("{shown} was replaced, but {shown}-wal and -shm are still those of the old file: delete both")
@@ -184,10 +181,9 @@ impl Backend {
             ));
         }
         let (pool, connection) = Pool::open(&self.access, self.configured.as_ref(), bound).await?;
-        checker.connection = Some(connection);
-        checker.wal = FileId::of(&wal).await.ok();
+        *checker = Checker { connection: Some(connection), file: pool.file, log: log_of(path).await };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Current::Open(Arc::new(pool));
-        tracing::info!("{shown} was replaced by another file, which is in use now");
+        tracing::info!("{shown} was replaced or came back, and has been opened anew");
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use std::{
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use rustix::fs::{Access, access};
@@ -16,6 +17,8 @@ use rustix::fs::{Access, access};
 pub(crate) struct FileId {
     device: u64,
     inode: u64,
+    /// Where the file system knows it: inode numbers are given to new files at once.
+    born: Option<SystemTime>,
 }
 
 impl FileId {
@@ -25,12 +28,18 @@ impl FileId {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "not a regular file"));
         }
-        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+        Ok(Self { device: metadata.dev(), inode: metadata.ino(), born: metadata.created().ok() })
     }
 }
 
+/// The log of a database in WAL mode. SQLite names it after the file that a symbolic link points to.
+pub(crate) async fn log_of(path: &Path) -> Option<FileId> {
+    let real = tokio::fs::canonicalize(path).await.ok()?;
+    FileId::of(&beside(&real, "-wal")).await.ok()
+}
+
 /// `nodes.db-wal` beside `nodes.db`.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()

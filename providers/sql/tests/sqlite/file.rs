@@ -1,6 +1,6 @@
 //! The file behind the name: replaced by a rename, gone, and back.
 
-use std::fs;
+use std::{fs, os::unix::fs::symlink};
 
 use credgate_provider::ProviderError;
 
@@ -100,4 +100,34 @@ async fn a_log_of_the_old_file_is_not_played_over_the_new_one() {
     }
     check(&*provider).await.unwrap();
     assert_eq!(get(&*provider, "2000").await, "new");
+}
+
+#[tokio::test]
+async fn a_file_that_comes_back_brings_its_own_log() {
+    let store = store();
+    store.sql("PRAGMA journal_mode = WAL");
+    let provider = store.open(QUERY).await;
+    let mut writer = store.writer();
+    writer.run("UPDATE nodes SET password = 'in the log';");
+    check(&*provider).await.unwrap();
+    fs::rename(store.path(), store.file("away.db")).unwrap();
+    check(&*provider).await.unwrap_err();
+    fs::rename(store.file("away.db"), store.path()).unwrap();
+    check(&*provider).await.unwrap();
+    assert_eq!(get(&*provider, "2000").await, "in the log");
+}
+
+#[tokio::test]
+async fn a_link_is_followed() {
+    let store = Store::empty();
+    for name in ["one", "two"] {
+        sql(&store.file(name), &format!("{TABLE}; INSERT INTO nodes VALUES ('2000', '{name}', 1)"));
+    }
+    symlink("one", store.path()).unwrap();
+    let provider = store.open(QUERY).await;
+    assert_eq!(get(&*provider, "2000").await, "one");
+    symlink("two", store.file("next")).unwrap();
+    fs::rename(store.file("next"), store.path()).unwrap();
+    check(&*provider).await.unwrap();
+    assert_eq!(get(&*provider, "2000").await, "two");
 }

@@ -159,3 +159,20 @@ async fn in_wal_mode_a_writer_shuts_nobody_out() {
     writer.run("COMMIT;");
     assert_eq!(get(&*provider, "2000").await, "after");
 }
+
+#[tokio::test]
+async fn a_writer_that_is_killed_in_wal_mode_leaves_nothing_to_do() {
+    let store = Store::migrated().await;
+    let mut writer = store.writer();
+    writer.run("INSERT INTO credgate_nodes (node_id, password) VALUES ('2000', 'committed');");
+    writer.run("PRAGMA cache_size = 1; BEGIN; UPDATE credgate_nodes SET password = 'never';");
+    drop(writer);
+    let provider = store.open("").await;
+    assert_eq!(get(&*provider, "2000").await, "committed");
+
+    let mut writer = store.writer();
+    writer.run("BEGIN EXCLUSIVE; UPDATE credgate_nodes SET password = 'never';");
+    drop(writer);
+    assert_eq!(get(&*provider, "2000").await, "committed");
+    check(&*provider).await.unwrap();
+}

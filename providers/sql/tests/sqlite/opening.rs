@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::support::{QUERY, Store, TABLE, prepare, set_mode, without_rights};
+use crate::support::{QUERY, Store, TABLE, get, prepare, set_mode, without_rights};
 
 async fn refusal(store: &Store, settings: &str) -> String {
     match store.try_open(settings).await {
@@ -176,6 +176,14 @@ fn wal_mode_in_a_folder_that_readers_cannot_write() {
         let text = runtime.block_on(refusal(&store, QUERY));
         assert!(text.contains("is in WAL mode") && text.contains("journal_mode=DELETE"), "{text}");
     });
+    // With a writer there are the files that readers need, and they may be read.
+    let mut writer = store.writer();
+    writer.run("INSERT INTO nodes VALUES ('2000', 'secret', 1);");
+    without_rights(|runtime| {
+        let provider = runtime.block_on(store.open(QUERY));
+        assert_eq!(runtime.block_on(get(&*provider, "2000")), "secret");
+    });
+    drop(writer);
     set_mode(store.folder(), 0o777);
     without_rights(|runtime| {
         let provider = runtime.block_on(store.open(QUERY));
@@ -199,5 +207,23 @@ async fn a_writer_that_crashed_leaves_work_for_a_writer() {
     assert!(text.contains("a program that crashed") && text.contains("sqlite3"), "{text}");
     store.sql("SELECT count(*) FROM sqlite_schema");
     let provider = store.open(QUERY).await;
-    assert_eq!(crate::support::get(&*provider, "2000").await, "old");
+    assert_eq!(get(&*provider, "2000").await, "old");
+}
+
+#[tokio::test]
+async fn the_file_is_opened_for_reading_only() {
+    let store = Store::with(TABLE);
+    let provider = store.open(QUERY).await;
+    get(&*provider, "2000").await;
+    let mut opened = 0;
+    for fd in fs::read_dir("/proc/self/fd").unwrap() {
+        let fd = fd.unwrap();
+        if fs::read_link(fd.path()).is_ok_and(|file| file == store.path()) {
+            let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.file_name().to_str().unwrap())).unwrap();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap().trim();
+            assert_eq!(u32::from_str_radix(flags, 8).unwrap() & 0o3, 0, "O_RDONLY is 0");
+            opened += 1;
+        }
+    }
+    assert_eq!(opened, 2, "the check's connection and that of the lookup");
 }
