@@ -5,6 +5,8 @@ mod exit;
 mod init;
 mod lookup;
 mod proto;
+#[cfg(feature = "sql")]
+mod schema;
 mod token;
 
 pub use check::load;
@@ -31,6 +33,12 @@ enum Command {
     Serve(Configured),
     /// Judge a configuration and every local file it names, without starting
     CheckConfig(check::CheckConfig),
+    /// Bring credgate's own SQL schema to this version
+    #[cfg(feature = "sql")]
+    Migrate(schema::Migrate),
+    /// Write the nodes of a CSV file into credgate's own SQL schema, all or none
+    #[cfg(all(feature = "sql", feature = "csv"))]
+    Import(schema::Import),
     /// Look one node up through a running gateway, as a registrar does
     Lookup(lookup::Lookup),
     /// Make tokens
@@ -69,6 +77,10 @@ pub fn run(kinds: &[Box<dyn Kind>]) -> Exit {
     match cli.command {
         Command::Serve(Configured { config }) => app::serve(&config, kinds),
         Command::CheckConfig(check) => check.run(kinds),
+        #[cfg(feature = "sql")]
+        Command::Migrate(migrate) => migrate.run(),
+        #[cfg(all(feature = "sql", feature = "csv"))]
+        Command::Import(import) => import.run(),
         Command::Lookup(lookup) => lookup.run(),
         Command::Token(token) => token.run(),
         Command::Init(init) => init.run(),

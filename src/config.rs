@@ -21,7 +21,7 @@ use std::{net::SocketAddr, path::Path};
 
 use credgate_files::Loaded;
 use credgate_provider::{
-    Kind, Problem, Report, Site,
+    Kind, NodeIdRule, PasswordRule, Problem, Report, Site,
     settings::{Document, Section},
 };
 
@@ -84,14 +84,7 @@ pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<Config, Refused> {
 }
 
 fn read(path: &Path, kinds: &[Box<dyn Kind>], report: &Report) -> Option<Config> {
-    let (bytes, loaded) = report.file("configuration", credgate_files::read(path))?;
-    // The file may hold a database URL, so it is treated like a secret only where one stands in it; see [provider.sql].
-    report.loaded(loaded);
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        report.problem(path.display(), "is not UTF-8 text");
-        return None;
-    };
-    let document = Document::parse(path, text, report);
+    let document = Document::read(path, report)?;
     let root = document.root(report);
 
     let log = log::read(&root.section("log"));
@@ -151,6 +144,11 @@ impl std::fmt::Debug for Config {
             .field("shutdown", &self.shutdown)
             .finish_non_exhaustive()
     }
+}
+
+/// What is a node ID and a password by `[lookup]`, for commands that need nothing else of it.
+pub fn rules(root: &Section<'_>) -> (NodeIdRule, PasswordRule) {
+    lookup::rules(&root.section("lookup"))
 }
 
 /// The site that a provider is told of.

@@ -1,5 +1,8 @@
 //! The kinds of provider that this build has: the only file that names provider crates.
 
+#[cfg(feature = "sql")]
+pub mod own_schema;
+
 use credgate_provider::Kind;
 
 /// Kind and Cargo feature of every provider of this project.

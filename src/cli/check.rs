@@ -67,7 +67,7 @@ pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<config::Config, Exit
     }
 }
 
-fn list(word: &str, problems: &[Problem]) {
+pub fn list(word: &str, problems: &[Problem]) {
     for problem in problems {
         eprintln!("{word}: {problem}");
     }

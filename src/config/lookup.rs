@@ -29,10 +29,14 @@ pub fn read(section: &Section<'_>) -> Option<LookupSettings> {
     let timeout = section.within("timeout", Duration::from_secs(2), TIMEOUT);
     let slots = section.optional_within("slots", 1..=1_000_000);
     let queue = section.within("queue", 1024, 0..=1_000_000);
-    let node_ids = node_ids(&section.section("node_id"));
-    let passwords = passwords(&section.section("password"));
+    let (node_ids, passwords) = rules(section);
     section.finish();
     Some(LookupSettings { listen: listen?, timeout, slots, queue, node_ids, passwords })
+}
+
+/// What is a node ID and what is a password.
+pub fn rules(section: &Section<'_>) -> (NodeIdRule, PasswordRule) {
+    (node_ids(&section.section("node_id")), passwords(&section.section("password")))
 }
 
 /// The slots there will be: what is set, or what the provider can do; never more than that, or a second queue would hide

@@ -25,6 +25,19 @@ pub struct Document {
 }
 
 impl Document {
+    /// Reads and parses `file`.
+    pub fn read(file: &Path, report: &Report) -> Option<Self> {
+        let (bytes, loaded) = report.file("configuration", credgate_files::read(file))?;
+        report.loaded(loaded);
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Some(Self::parse(file, text, report)),
+            Err(_) => {
+                report.problem(file.display(), "is not UTF-8 text");
+                None
+            }
+        }
+    }
+
     /// Parses the text of `file`. Syntax errors become problems; what could be read is kept.
     pub fn parse(file: &Path, text: &str, report: &Report) -> Self {
         let (table, errors) = value::parse(text);

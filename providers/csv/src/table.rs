@@ -39,6 +39,8 @@ pub struct Table {
 /// One row of a table, for those who copy it elsewhere.
 #[derive(Debug)]
 pub struct Node<'a> {
+    /// The line it begins on, counted from 1.
+    pub line: usize,
     /// The node ID.
     pub node_id: &'a str,
     /// The password; the fault of one that cannot be handed out is possible only where `enabled` is false.
@@ -77,9 +79,10 @@ impl Table {
         let mut walk = Walk::new(&self.bytes, self.body, self.shape.delimiter);
         std::iter::from_fn(move || {
             let mut row = Row::default();
-            walk.next(|position, field| row.take(self.shape.columns, position, field))?;
+            let step = walk.next(|position, field| row.take(self.shape.columns, position, field))?;
             let node_id = row.node_id.verbatim().and_then(|bytes| std::str::from_utf8(bytes).ok())?;
-            Some(Node { node_id, password: row.password(self.rules.passwords), enabled: row.enabled() == Some(true) })
+            let (password, enabled) = (row.password(self.rules.passwords), row.enabled() == Some(true));
+            Some(Node { line: step.line, node_id, password, enabled })
         })
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Step {
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(bytes: &'a [u8], start: usize, delimiter: u8) -> Self {
-        Self { bytes, delimiter, at: start, line: 1 }
+        Self { bytes, delimiter, at: start, line: line_ends(&bytes[..start]) + 1 }
     }
 
     /// The byte where the next record begins, or an empty line before it.

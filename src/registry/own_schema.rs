@@ -1,0 +1,108 @@
+//! credgate's own SQL schema: making it, and filling it from a CSV file.
+//!
+//! Reads of the configuration only what it needs: a migration runs where certificates and tokens are not mounted.
+
+use std::path::Path;
+
+use credgate_provider::{
+    Report,
+    settings::{Document, Section},
+};
+use credgate_sql::{Database, ImportMode, Imported, Migrated, SqlKind, migration_sql};
+
+#[cfg(feature = "csv")]
+pub use import::import;
+
+/// Why a command on the schema came to nothing.
+#[derive(Debug)]
+pub enum SchemaError {
+    /// Problems of the configuration or the CSV file.
+    Refused(Report),
+    /// The database cannot be migrated.
+    Migrate(credgate_sql::MigrateError),
+    /// The database cannot be written.
+    Import(credgate_sql::ImportError),
+}
+
+/// A configuration of which the parts about the store are read.
+#[derive(Debug)]
+pub struct Configured<'a> {
+    /// The configuration file.
+    pub config: &'a Path,
+    /// A file with the URL of another role than the gateway's.
+    pub url_file: Option<&'a Path>,
+}
+
+impl Configured<'_> {
+    /// The SQL that a migration runs on an empty database.
+    pub fn sql(&self) -> Result<String, SchemaError> {
+        self.read(|_, database| migration_sql(database.dialect()))
+    }
+
+    /// Brings the schema to this build's version.
+    pub async fn migrate(&self) -> Result<Migrated, SchemaError> {
+        let database = self.read(|_, database| database)?;
+        credgate_sql::migrate(&database).await.map_err(SchemaError::Migrate)
+    }
+
+    fn read<T>(&self, take: impl FnOnce(&Section<'_>, Database) -> T) -> Result<T, SchemaError> {
+        let report = Report::default();
+        let taken = self.database(&report, take);
+        match taken {
+            Some(taken) if report.is_clean() => Ok(taken),
+            _ => Err(SchemaError::Refused(report)),
+        }
+    }
+
+    fn database<T>(&self, report: &Report, take: impl FnOnce(&Section<'_>, Database) -> T) -> Option<T> {
+        let document = Document::read(self.config, report)?;
+        let root = document.root(report);
+        let provider = root.section("provider");
+        if provider.required::<String>("kind").is_some_and(|kind| kind != "sql") {
+            provider.problem("kind", "is not \"sql\", so there is no schema to migrate or to import into");
+        }
+        let base = self.config.parent().unwrap_or(Path::new(""));
+        let database = SqlKind.own_schema(&provider.section("sql"), self.url_file, base, report)?;
+        Some(take(&root, database))
+    }
+}
+
+/// What becomes of nodes that are there already.
+pub use credgate_sql::{ImportMode as Mode, Progress};
+
+#[cfg(feature = "csv")]
+mod import {
+    use credgate_csv::{Dialect, Rules, Table};
+    use credgate_sql::NodeRow;
+
+    use super::*;
+    use crate::config;
+
+    /// Reads a CSV file and writes its nodes, all or none.
+    pub async fn import(
+        configured: &Configured<'_>,
+        file: &Path,
+        mode: ImportMode,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Imported, SchemaError> {
+        let report = Report::default();
+        let read = configured.database(&report, |root, database| {
+            let (node_ids, passwords) = config::rules(root);
+            let place = file.display().to_string();
+            let table = credgate_csv::read(file, &place, &Dialect::default(), Rules { node_ids, passwords }, &report);
+            table.map(|table| (database, rows(&table, node_ids)))
+        });
+        let Some((database, rows)) = read.flatten().filter(|_| report.is_clean()) else {
+            return Err(SchemaError::Refused(report));
+        };
+        credgate_sql::import(&database, &rows, mode, progress).await.map_err(SchemaError::Import)
+    }
+
+    fn rows(table: &Table, node_ids: credgate_provider::NodeIdRule) -> Vec<NodeRow> {
+        let row = |node: credgate_csv::Node<'_>| {
+            let node_id = node_ids.parse(node.node_id).ok()?;
+            Some(NodeRow { line: node.line, node_id, password: node.password.ok(), enabled: node.enabled })
+        };
+        table.nodes().filter_map(row).collect()
+    }
+}
