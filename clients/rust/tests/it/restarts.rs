@@ -86,6 +86,26 @@ async fn goaway_lets_the_call_under_way_finish_and_moves_the_next() {
 }
 
 #[tokio::test]
+async fn an_old_connection_is_replaced_while_it_serves() {
+    let pki = Pki::new();
+    let gateway = echo(&pki, "127.0.0.1:0").await;
+    let client = client(&pki, gateway.address);
+    client.lookup("1", LONG).await.unwrap();
+    for connections in 2..4 {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(20 * 60)).await;
+        tokio::time::resume();
+        while gateway.accepted() < connections {
+            client.lookup("1", LONG).await.unwrap();
+        }
+        for _ in 0..100 {
+            client.lookup("1", LONG).await.unwrap();
+        }
+        assert_eq!(gateway.accepted(), connections);
+    }
+}
+
+#[tokio::test]
 async fn draining_is_retried_once_on_a_fresh_connection() {
     let pki = Pki::new();
     let service = Script::new(|node: String, number| async move {
