@@ -15,10 +15,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use credgate_provider::Deadline;
 use http::{HeaderMap, Method as HttpMethod, Request, Response, header::CONTENT_TYPE};
+use http_body_util::Full;
 use hyper::body::Incoming;
-use tokio::time::{Instant, timeout};
-use tonic_health::pb::health_server::HealthServer;
+use tokio::time::Instant;
+use tonic_health::pb::{HealthCheckRequest, health_server::HealthServer};
 use tower::Service as _;
 
 use crate::{
@@ -136,18 +138,32 @@ impl Rpc {
         refuse(counted.end(Outcome::Unauthenticated))
     }
 
-    async fn health(&self, caller: Caller, mut request: Request<Incoming>, counted: Counted<'_>) -> Reply {
-        if client_timeout(request.headers()).is_err() {
-            return refuse(counted.end(Outcome::InvalidRequest));
-        }
-        request.extensions_mut().insert(caller);
-        match timeout(HEALTH_MESSAGE_TIMEOUT, self.health.clone().call(request)).await {
-            Ok(Ok(response)) => {
+    async fn health(&self, caller: Caller, request: Request<Incoming>, counted: Counted<'_>) -> Reply {
+        match self.ask_health(caller, request).await {
+            Ok(response) => {
                 counted.end_health(response.headers());
                 response.map(ReplyBody::from)
             }
-            Ok(Err(never)) => match never {},
+            Err(BadRequest::Cut) => refuse(counted.end(Outcome::Cancelled)),
             Err(_) => refuse(counted.end(Outcome::InvalidRequest)),
+        }
+    }
+
+    /// tonic's codec sees only messages that ours has judged: it would call the caller's mistakes INTERNAL.
+    async fn ask_health(
+        &self,
+        caller: Caller,
+        request: Request<Incoming>,
+    ) -> Result<Response<tonic::body::Body>, BadRequest> {
+        client_timeout(request.headers())?;
+        let (mut parts, body) = request.into_parts();
+        let body = message::judged::<HealthCheckRequest, _>(body, Deadline::after(HEALTH_MESSAGE_TIMEOUT)).await?;
+        // It announces what messages may be; this one is uncompressed.
+        parts.headers.remove("grpc-encoding");
+        parts.extensions.insert(caller);
+        match self.health.clone().call(Request::from_parts(parts, Full::new(body))).await {
+            Ok(response) => Ok(response),
+            Err(never) => match never {},
         }
     }
 }

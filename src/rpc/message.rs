@@ -48,10 +48,21 @@ where
     M: Message + Default,
     B: Body<Data = Bytes> + Unpin,
 {
-    match timeout_at(deadline.at(), collect(body)).await {
-        Ok(bytes) => decode(&bytes?),
-        Err(_) => Err(BadRequest::TooLate),
-    }
+    decode(&whole(body, deadline).await?)
+}
+
+/// Reads the whole body and hands it on as it came, once it is known to hold one message.
+pub async fn judged<M, B>(body: B, deadline: Deadline) -> Result<Bytes, BadRequest>
+where
+    M: Message + Default,
+    B: Body<Data = Bytes> + Unpin,
+{
+    let body = whole(body, deadline).await?;
+    decode::<M>(&body).map(|_| body)
+}
+
+async fn whole<B: Body<Data = Bytes> + Unpin>(body: B, deadline: Deadline) -> Result<Bytes, BadRequest> {
+    timeout_at(deadline.at(), collect(body)).await.unwrap_or(Err(BadRequest::TooLate))
 }
 
 async fn collect<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, BadRequest> {
