@@ -37,7 +37,7 @@ enum Command {
     #[cfg(feature = "sql")]
     Migrate(schema::Migrate),
     /// Write the nodes of a CSV file into credgate's own SQL schema, all or none
-    #[cfg(all(feature = "sql", feature = "csv"))]
+    #[cfg(feature = "sql")]
     Import(schema::Import),
     /// Look one node up through a running gateway, as a registrar does
     Lookup(lookup::Lookup),
@@ -79,7 +79,7 @@ pub fn run(kinds: &[Box<dyn Kind>]) -> Exit {
         Command::CheckConfig(check) => check.run(kinds),
         #[cfg(feature = "sql")]
         Command::Migrate(migrate) => migrate.run(),
-        #[cfg(all(feature = "sql", feature = "csv"))]
+        #[cfg(feature = "sql")]
         Command::Import(import) => import.run(),
         Command::Lookup(lookup) => lookup.run(),
         Command::Token(token) => token.run(),

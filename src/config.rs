@@ -32,7 +32,9 @@ use crate::{
 
 /// A configuration that can be started.
 pub struct Config {
-    /// `[lookup]`
+    /// `[lookup]`: where it listens.
+    pub listen: SocketAddr,
+    /// `[lookup]`: everything else.
     pub lookup: LookupSettings,
     /// `[limits]`: the lookup listener's.
     pub lookup_limits: Limits,
@@ -88,23 +90,27 @@ fn read(path: &Path, kinds: &[Box<dyn Kind>], report: &Report) -> Option<Config>
     let root = document.root(report);
 
     let log = log::read(&root.section("log"));
-    let lookup = lookup::read(&root.section("lookup"));
+    let lookup_table = root.section("lookup");
+    let (listen, mut lookup) = lookup::read(&lookup_table);
     let lookup_limits = limits::lookup(&root.section("limits"));
     let (control, control_limits) = limits::control(&root.section("control"));
-    let tls = tls::read(&root.section("tls"), lookup.as_ref().map(|lookup| lookup.listen), control, report);
-    let identities = identity::read(&root, tls.as_ref().is_some_and(|tls| tls.client_certificates));
+    let tls_table = root.section("tls");
+    let tls = tls::read(&tls_table, listen, control, report);
+    // Asked of the file: certificates that cannot be used would make names in them look superfluous.
+    let identities = identity::read(&root, tls_table.has("client_ca"));
     let rate = rate::read(&root.section("rate"));
     let health = health::read(&root.section("health"));
-    let shutdown = shutdown::read(&root.section("shutdown"), lookup.as_ref());
+    let shutdown = shutdown::read(&root.section("shutdown"), &lookup);
     let metrics = metrics(&root.section("metrics"));
-    let provider = provider::read(&root.section("provider"), kinds, lookup.as_ref(), path, report);
-    root.finish();
     limits::fit_descriptors(&root, &lookup_limits, &control_limits);
+    let provider_table = root.section("provider");
+    root.finish();
+    // Last: a store with many bad rows fills the report.
+    let provider = provider::read(&provider_table, kinds, &lookup, path, report)?;
 
-    let mut lookup = lookup?;
-    let provider = provider?;
-    lookup.slots = lookup::slots(&root.section("lookup"), lookup.slots, provider.prepared.slots());
+    lookup.slots = lookup::slots(&lookup_table, lookup.slots, provider.prepared.slots());
     Some(Config {
+        listen: listen?,
         lookup,
         lookup_limits,
         control: control?,

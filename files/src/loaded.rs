@@ -92,15 +92,18 @@ impl Stamp {
 
 /// The metadata are those of the opened file, so a rename in between cannot pair one file's stamp with another's bytes.
 fn read_with_metadata(path: &Path) -> io::Result<(Zeroizing<Vec<u8>>, Metadata)> {
+    // Asked before opening, too: opening a pipe waits for somebody to write.
+    regular(fs::metadata(path)?)?;
     let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
+    let metadata = regular(file.metadata()?)?;
     // One allocation of the right size: growing would leave unwiped copies of a secret behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1));
     file.read_to_end(&mut bytes)?;
     Ok((bytes, metadata))
+}
+
+fn regular(metadata: Metadata) -> io::Result<Metadata> {
+    if metadata.is_file() { Ok(metadata) } else { Err(io::Error::other("not a regular file")) }
 }
 
 #[cfg(test)]

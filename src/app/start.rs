@@ -155,7 +155,7 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
     let lookups = Closing::default();
     let lookup_door = Door {
         name: "lookup",
-        listener: listen("lookup", config.lookup.listen)?,
+        listener: listen("lookup", config.listen)?,
         tls: config.tls.server,
         limits: config.lookup_limits,
         rpc: front.rpc(Some(Arc::clone(&lookup)), Phase::Draining),

@@ -4,6 +4,7 @@
 
 mod files;
 mod pki;
+mod store;
 
 use std::{
     io,
@@ -15,6 +16,7 @@ use clap::Args;
 use super::{Exit, token};
 use files::Files;
 use pki::Authority;
+use store::Store;
 
 #[derive(Args, Debug)]
 pub struct Init {
@@ -23,6 +25,9 @@ pub struct Init {
     /// Port of the lookup listener; the control listener takes the next one, metrics the one after (0: any free ports)
     #[arg(long, value_name = "PORT", default_value_t = 7443)]
     port: u16,
+    /// Where the nodes are kept
+    #[arg(long, value_enum, default_value_t)]
+    store: Store,
 }
 
 /// Why there is no deployment.
@@ -38,6 +43,9 @@ enum InitError {
     Random(#[from] getrandom::Error),
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
+    #[cfg(feature = "sql")]
+    #[error("cannot make the database: {0}")]
+    Database(String),
 }
 
 impl Init {
@@ -67,8 +75,9 @@ impl Init {
         let (registrar, probe) = (token::new()?, token::new()?);
         files.private("registrar.token", &format!("{}\n", *registrar))?;
         files.private("probe.token", &format!("{}\n", *probe))?;
-        files.private("nodes.csv", &nodes()?)?;
-        files.public("credgate.toml", &configuration(ports, &token::digest(&registrar), &token::digest(&probe)))
+        let digests = [token::digest(&registrar), token::digest(&probe)];
+        files.public("credgate.toml", &configuration(ports, &digests, self.store))?;
+        self.store.fill(&files)
     }
 
     /// Ports of lookup, control and metrics.
@@ -96,8 +105,9 @@ Ask from another terminal:
   credgate lookup 2000 --addr 127.0.0.1:{lookup} --ca {dir}/ca.pem \\
     --cert {dir}/registrar.pem --key {dir}/registrar.key --token-file {dir}/registrar.token --show-password
 
-Its nodes stand in {dir}/nodes.csv; a change there takes a restart.",
-            count = NODES.len(),
+{store}",
+            count = store::NODES.len(),
+            store = self.store.what_to_know(&dir),
             lookup = port(lookup),
             control = port(control),
         )
@@ -111,26 +121,8 @@ fn shell(path: &Path) -> String {
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Sample nodes and whether they are enabled.
-const NODES: [(&str, bool); 4] = [("2000", true), ("2001", true), ("0200", true), ("2999", false)];
-
-fn nodes() -> Result<String, getrandom::Error> {
-    let mut text = String::from("node_id,password,enabled\n");
-    for (node, enabled) in NODES {
-        text += &format!("{node},{},{enabled}\n", password()?);
-    }
-    Ok(text)
-}
-
-/// 20 characters without those that are easily taken for one another: 100 bits.
-fn password() -> Result<String, getrandom::Error> {
-    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let mut random = [0; 20];
-    getrandom::fill(&mut random)?;
-    Ok(random.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
-}
-
-fn configuration([lookup, control, metrics]: [u16; 3], registrar: &str, probe: &str) -> String {
+fn configuration([lookup, control, metrics]: [u16; 3], [registrar, probe]: &[String; 2], store: Store) -> String {
+    let provider = store.configuration();
     format!(
         r#"# A loopback deployment to try. Every setting: docs/configuration.md
 
@@ -157,11 +149,7 @@ role = "probe"
 token_sha256 = ["{probe}"]
 san = ["probe.credgate.test"]
 
-[provider]
-kind = "csv"
-
-[provider.csv]
-path = "nodes.csv"
+{provider}
 
 [metrics]                               # http://…/metrics, private
 listen = "127.0.0.1:{metrics}"

@@ -14,7 +14,7 @@ pub fn read(root: &Section<'_>, client_certificates: bool) -> Option<Identities>
     if sections.is_empty() {
         root.problem(
             "identity",
-            "is missing: nobody could call; add an [[identity]] (`credgate token new` makes a token)",
+            "there is none, so nobody could call; add an [[identity]] (`credgate token new` makes a token)",
         );
     }
     if sections.len() > MOST {

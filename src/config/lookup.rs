@@ -7,8 +7,6 @@ use credgate_provider::{Grammar, NodeIdRule, PasswordRule, settings::Section};
 /// The settings.
 #[derive(Clone, Copy, Debug)]
 pub struct LookupSettings {
-    /// `listen`
-    pub listen: SocketAddr,
     /// `timeout`: the longest a lookup may take.
     pub timeout: Duration,
     /// `slots`: how many run at once. Set once the provider has said how many it can.
@@ -24,14 +22,14 @@ pub struct LookupSettings {
 /// A registrar's own node waits some seconds for its answer, so nothing longer than a minute is of use to anybody.
 const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(60);
 
-pub fn read(section: &Section<'_>) -> Option<LookupSettings> {
+pub fn read(section: &Section<'_>) -> (Option<SocketAddr>, LookupSettings) {
     let listen = section.required("listen");
     let timeout = section.within("timeout", Duration::from_secs(2), TIMEOUT);
     let slots = section.optional_within("slots", 1..=1_000_000);
     let queue = section.within("queue", 1024, 0..=1_000_000);
     let (node_ids, passwords) = rules(section);
     section.finish();
-    Some(LookupSettings { listen: listen?, timeout, slots, queue, node_ids, passwords })
+    (listen, LookupSettings { timeout, slots, queue, node_ids, passwords })
 }
 
 /// What is a node ID and what is a password.

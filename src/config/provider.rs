@@ -23,7 +23,7 @@ pub struct ProviderSettings {
 pub fn read(
     section: &Section<'_>,
     kinds: &[Box<dyn Kind>],
-    lookup: Option<&LookupSettings>,
+    lookup: &LookupSettings,
     path: &Path,
     report: &Report,
 ) -> Option<ProviderSettings> {
@@ -34,15 +34,14 @@ pub fn read(
     let tables: Vec<_> = kinds.iter().map(|kind| (kind, section.section(kind.name()))).collect();
     section.finish();
     let word = word?;
-    let chosen = tables.iter().find(|(kind, _)| kind.name() == word);
-    for (kind, _) in tables.iter().filter(|(kind, table)| table.is_present() && kind.name() != word) {
-        section.problem(kind.name(), format!("is the table of another kind than provider.kind = \"{word}\""));
-    }
-    let Some((kind, table)) = chosen else {
+    let Some((kind, table)) = tables.iter().find(|(kind, _)| kind.name() == word) else {
         section.problem("kind", unknown(&word, kinds));
         return None;
     };
-    let site = super::site(path, lookup?);
+    for (kind, _) in tables.iter().filter(|(kind, table)| table.is_present() && kind.name() != word) {
+        section.problem(kind.name(), format!("is the table of another kind than provider.kind = \"{word}\""));
+    }
+    let site = super::site(path, lookup);
     let prepared = kind.prepare(table, &site, report);
     Some(ProviderSettings { kind: kind.name(), prepared: prepared?, open_timeout })
 }

@@ -9,14 +9,14 @@ use crate::shutdown::Budget;
 
 const STEP: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
-pub fn read(section: &Section<'_>, lookup: Option<&LookupSettings>) -> Budget {
+pub fn read(section: &Section<'_>, lookup: &LookupSettings) -> Budget {
     let budget = Budget {
         lame_duck: section.within("lame_duck", Duration::ZERO, STEP),
         drain: section.within("drain_timeout", Duration::from_secs(5), STEP),
         close: section.within("close_timeout", Duration::from_secs(2), STEP),
     };
     section.finish();
-    if lookup.is_some_and(|lookup| budget.drain < lookup.timeout) {
+    if budget.drain < lookup.timeout {
         section.warning("drain_timeout", "is shorter than lookup.timeout, so a slow lookup can be cut at shutdown");
     }
     budget

@@ -4,24 +4,27 @@
 
 use std::path::Path;
 
+use credgate_csv::{Dialect, Rules, Table};
 use credgate_provider::{
-    Report,
+    NodeIdRule, Report,
     settings::{Document, Section},
 };
-use credgate_sql::{Database, ImportMode, Imported, Migrated, SqlKind, migration_sql};
+use credgate_sql::{Database, ImportMode, Imported, Migrated, NodeRow, SqlKind, migration_sql};
 
-#[cfg(feature = "csv")]
-pub use import::import;
+use crate::config;
 
 /// Why a command on the schema came to nothing.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// Problems of the configuration or the CSV file.
+    #[error("{} problems to solve", .0.problems().len())]
     Refused(Report),
     /// The database cannot be migrated.
-    Migrate(credgate_sql::MigrateError),
+    #[error(transparent)]
+    Migrate(#[from] credgate_sql::MigrateError),
     /// The database cannot be written.
-    Import(credgate_sql::ImportError),
+    #[error(transparent)]
+    Import(#[from] credgate_sql::ImportError),
 }
 
 /// A configuration of which the parts about the store are read.
@@ -42,7 +45,7 @@ impl Configured<'_> {
     /// Brings the schema to this build's version.
     pub async fn migrate(&self) -> Result<Migrated, SchemaError> {
         let database = self.read(|_, database| database)?;
-        credgate_sql::migrate(&database).await.map_err(SchemaError::Migrate)
+        Ok(credgate_sql::migrate(&database).await?)
     }
 
     fn read<T>(&self, take: impl FnOnce(&Section<'_>, Database) -> T) -> Result<T, SchemaError> {
@@ -70,39 +73,30 @@ impl Configured<'_> {
 /// What becomes of nodes that are there already.
 pub use credgate_sql::{ImportMode as Mode, Progress};
 
-#[cfg(feature = "csv")]
-mod import {
-    use credgate_csv::{Dialect, Rules, Table};
-    use credgate_sql::NodeRow;
+/// Reads a CSV file and writes its nodes, all or none.
+pub async fn import(
+    configured: &Configured<'_>,
+    file: &Path,
+    mode: ImportMode,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Imported, SchemaError> {
+    let report = Report::default();
+    let read = configured.database(&report, |root, database| {
+        let (node_ids, passwords) = config::rules(root);
+        let place = file.display().to_string();
+        let table = credgate_csv::read(file, &place, &Dialect::default(), Rules { node_ids, passwords }, &report);
+        table.map(|table| (database, rows(&table, node_ids)))
+    });
+    let Some((database, rows)) = read.flatten().filter(|_| report.is_clean()) else {
+        return Err(SchemaError::Refused(report));
+    };
+    Ok(credgate_sql::import(&database, &rows, mode, progress).await?)
+}
 
-    use super::*;
-    use crate::config;
-
-    /// Reads a CSV file and writes its nodes, all or none.
-    pub async fn import(
-        configured: &Configured<'_>,
-        file: &Path,
-        mode: ImportMode,
-        progress: &mut (dyn FnMut(Progress) + Send),
-    ) -> Result<Imported, SchemaError> {
-        let report = Report::default();
-        let read = configured.database(&report, |root, database| {
-            let (node_ids, passwords) = config::rules(root);
-            let place = file.display().to_string();
-            let table = credgate_csv::read(file, &place, &Dialect::default(), Rules { node_ids, passwords }, &report);
-            table.map(|table| (database, rows(&table, node_ids)))
-        });
-        let Some((database, rows)) = read.flatten().filter(|_| report.is_clean()) else {
-            return Err(SchemaError::Refused(report));
-        };
-        credgate_sql::import(&database, &rows, mode, progress).await.map_err(SchemaError::Import)
-    }
-
-    fn rows(table: &Table, node_ids: credgate_provider::NodeIdRule) -> Vec<NodeRow> {
-        let row = |node: credgate_csv::Node<'_>| {
-            let node_id = node_ids.parse(node.node_id).ok()?;
-            Some(NodeRow { line: node.line, node_id, password: node.password.ok(), enabled: node.enabled })
-        };
-        table.nodes().filter_map(row).collect()
-    }
+fn rows(table: &Table, node_ids: NodeIdRule) -> Vec<NodeRow> {
+    let row = |node: credgate_csv::Node<'_>| {
+        let node_id = node_ids.parse(node.node_id).ok()?;
+        Some(NodeRow { line: node.line, node_id, password: node.password.ok(), enabled: node.enabled })
+    };
+    table.nodes().filter_map(row).collect()
 }

@@ -26,24 +26,23 @@ impl fmt::Display for Problem {
 /// Collects problems, warnings, and which files were read. Shared by everybody who reads a part of the configuration.
 #[derive(Debug, Default)]
 pub struct Report {
-    problems: RefCell<Vec<Problem>>,
-    unlisted: Cell<usize>,
-    warnings: RefCell<Vec<Problem>>,
+    problems: List,
+    warnings: List,
     loaded: RefCell<Vec<Loaded>>,
 }
 
 impl Report {
-    /// The most problems that are listed; the rest is counted. Enough to see the pattern in a file of a million lines.
+    /// The most problems, and the most warnings, that are listed; the rest is counted. Enough to see the pattern in a file of a million lines.
     pub const MOST: usize = 200;
 
     /// Notes a problem: the gateway will not start.
     pub fn problem(&self, place: impl fmt::Display, text: impl fmt::Display) {
-        push(&self.problems, &self.unlisted, place, text);
+        self.problems.push(place, text);
     }
 
     /// Notes a warning: the gateway starts, and says it.
     pub fn warning(&self, place: impl fmt::Display, text: impl fmt::Display) {
-        push(&self.warnings, &Cell::new(0), place, text);
+        self.warnings.push(place, text);
     }
 
     /// Takes what a file reader returned: its file is remembered, its error becomes a problem at `place`.
@@ -67,21 +66,17 @@ impl Report {
 
     /// Whether anything forbids the start.
     pub fn is_clean(&self) -> bool {
-        self.problems.borrow().is_empty()
+        self.problems.items.borrow().is_empty()
     }
 
     /// The problems, in the order found.
     pub fn problems(&self) -> Vec<Problem> {
-        let mut problems = self.problems.borrow().clone();
-        if self.unlisted.get() > 0 {
-            problems.push(Problem { place: "and".into(), text: format!("{} more problems", self.unlisted.get()) });
-        }
-        problems
+        self.problems.all("problems")
     }
 
     /// The warnings, in the order found.
     pub fn warnings(&self) -> Vec<Problem> {
-        self.warnings.borrow().clone()
+        self.warnings.all("warnings")
     }
 
     /// The files that were read.
@@ -90,12 +85,29 @@ impl Report {
     }
 }
 
-fn push(list: &RefCell<Vec<Problem>>, unlisted: &Cell<usize>, place: impl fmt::Display, text: impl fmt::Display) {
-    let mut list = list.borrow_mut();
-    if list.len() < Report::MOST {
-        list.push(Problem { place: place.to_string(), text: text.to_string() });
-    } else {
-        unlisted.set(unlisted.get() + 1);
+/// A list that does not grow without bound.
+#[derive(Debug, Default)]
+struct List {
+    items: RefCell<Vec<Problem>>,
+    unlisted: Cell<usize>,
+}
+
+impl List {
+    fn push(&self, place: impl fmt::Display, text: impl fmt::Display) {
+        let mut items = self.items.borrow_mut();
+        if items.len() < Report::MOST {
+            items.push(Problem { place: place.to_string(), text: text.to_string() });
+        } else {
+            self.unlisted.set(self.unlisted.get() + 1);
+        }
+    }
+
+    fn all(&self, word: &str) -> Vec<Problem> {
+        let mut items = self.items.borrow().clone();
+        if self.unlisted.get() > 0 {
+            items.push(Problem { place: "and".into(), text: format!("{} more {word}", self.unlisted.get()) });
+        }
+        items
     }
 }
 

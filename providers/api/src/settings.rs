@@ -74,9 +74,9 @@ impl<'a> Section<'a> {
         self.table.is_some()
     }
 
-    /// Whether a key stands in this table.
-    pub fn has(&self, key: &str) -> bool {
-        self.table.is_some_and(|table| table.contains_key(key))
+    /// Whether a key stands in this table. It is then one of those that were asked for.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.entry(key).is_some()
     }
 
     /// Where a key stands, for a problem found later: `credgate.toml:12: lookup.timeout`.

@@ -33,8 +33,13 @@ impl<'a> Files<'a> {
         self.write(name, content, 0o600)
     }
 
+    /// Where a file of that name stands.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     fn write(&self, name: &str, content: &str, mode: u32) -> Result<(), InitError> {
-        let path: PathBuf = self.0.join(name);
+        let path = self.path(name);
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
         let written = file.and_then(|mut file| file.write_all(content.as_bytes()));
         written.map_err(|source| InitError::File { path, source })
