@@ -1,0 +1,13 @@
+//! The contract of the gateway, tried on its real executables: how each call ends, who may call, what happens when there
+//! is no room, what health says, how it goes.
+//!
+//! Reading order: `row` (the outcome table as callers see it) and `ground` (the few words all modules use), then any.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
+
+mod ground;
+mod row;
+
+mod outcomes;
+mod requests;
+mod timeouts;
