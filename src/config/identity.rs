@@ -37,20 +37,23 @@ fn identity(section: &Section<'_>, client_certificates: bool) -> Option<Identity
         }
     };
     let tokens = section.required::<Vec<String>>("token_sha256").and_then(|list| digests(section, &list));
-    let sans = section.optional::<Vec<String>>("san").unwrap_or_default();
+    let sans = match section.has("san") {
+        true => section.optional::<Vec<String>>("san"),
+        false => Some(Vec::new()),
+    };
     section.finish();
 
     if name.as_ref().is_some_and(|name| name.is_empty() || name.len() > 64 || name.contains(char::is_control)) {
         section.problem("name", "must have 1 to 64 characters and no control characters");
     }
-    if client_certificates && sans.is_empty() {
+    if client_certificates && sans.as_ref().is_some_and(Vec::is_empty) {
         section
             .problem("san", "is missing: with tls.client_ca every identity names its certificates (DNS name or URI)");
     }
-    if !client_certificates && !sans.is_empty() {
+    if !client_certificates && sans.as_ref().is_some_and(|sans| !sans.is_empty()) {
         section.problem("san", "has no effect without tls.client_ca, which asks clients for certificates");
     }
-    let sans = sans.iter().map(|text| san(section, text)).collect::<Option<Vec<_>>>();
+    let sans = sans.and_then(|sans| sans.iter().map(|text| san(section, text)).collect::<Option<Vec<_>>>());
     Some(Identity { name: name?, role: role?, tokens: tokens?, sans: sans? })
 }
 
