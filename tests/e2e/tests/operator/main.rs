@@ -1,0 +1,14 @@
+//! What an operator and a foreign client meet: configuration, certificates, files, the command line, other languages.
+//!
+//! Everything runs the real executables. The outcome table, authentication, capacity, health and drain are tested in
+//! `contract`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
+
+mod config_file;
+mod config_identities;
+mod config_keys;
+mod config_listeners;
+mod config_provider;
+mod config_values;
+mod refusal;
