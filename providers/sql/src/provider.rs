@@ -11,7 +11,7 @@ use tokio::time::timeout_at;
 use crate::{
     backend::Backend,
     settings::Settings,
-    task::{Bound, ask},
+    task::{Bound, NO_ANSWER, ask},
 };
 
 /// Settings that are known to be good.
@@ -49,9 +49,7 @@ impl Prepared for PreparedSql {
                     lookup_timeout: self.settings.lookup_timeout,
                 }) as Box<dyn Provider>),
                 Ok(Err(error)) => Err(OpenError::Unavailable(detail(error))),
-                Err(_) => Err(OpenError::Unavailable(
-                    "the storage below the database does not answer (provider.open_timeout)".into(),
-                )),
+                Err(_) => Err(OpenError::Unavailable(format!("{NO_ANSWER} (provider.open_timeout)").into())),
             }
         }
         .boxed()

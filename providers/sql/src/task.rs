@@ -21,6 +21,10 @@ pub(crate) struct Bound {
 /// Where the work leaves its answer. The caller may be gone.
 pub(crate) struct Answer<T>(oneshot::Sender<Result<T, ProviderError>>);
 
+/// What is left to say when the work itself could not.
+pub(crate) const NO_ANSWER: &str =
+    "the database did not answer in time: its storage hangs, or the machine is overloaded";
+
 impl Bound {
     /// Kept back of the deadline, so that the sentence of the innermost wait still arrives before the caller gives up:
     /// a tenth, 50 ms at most.
@@ -52,7 +56,7 @@ where
     match timeout_at(bound.answer, given).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err(ProviderError::Defect("a statement's task ended without an answer".into())),
-        Err(_) => Err(ProviderError::TimedOut("the storage below the database does not answer".into())),
+        Err(_) => Err(ProviderError::TimedOut(NO_ANSWER.into())),
     }
 }
 

