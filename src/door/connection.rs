@@ -115,7 +115,7 @@ async fn converse(
     let mut stranger = pin!(sleep(hall.limits.authentication_timeout));
     let mut old = pin!(sleep(hall.limits.max_connection_age.map_or(FOREVER, jittered)));
     let mut leave_by = pin!(sleep(FOREVER));
-    let mut told = false;
+    let (mut told, mut judged) = (false, false);
     loop {
         tokio::select! {
             ended = &mut http => {
@@ -124,8 +124,12 @@ async fn converse(
                 }
                 return;
             }
-            () = &mut stranger, if !connection.is_authenticated() => {
-                return hall.failed(Failure::TimedOut, &"no authenticated RPC in time", address);
+            () = &mut stranger, if !judged => {
+                // Asked only now: a condition on the branch is read when the wait begins, before any RPC has come.
+                if !connection.is_authenticated() {
+                    return hall.failed(Failure::TimedOut, &"no authenticated RPC in time", address);
+                }
+                judged = true;
             }
             () = hall.closing.kill.cancelled() => return,
             () = &mut leave_by => return,
