@@ -8,6 +8,9 @@
 mod ground;
 mod row;
 
+mod authentication;
+mod certificates;
 mod outcomes;
 mod requests;
+mod strangers;
 mod timeouts;
