@@ -177,3 +177,17 @@ async fn a_writer_that_is_killed_in_wal_mode_leaves_nothing_to_do() {
     assert_eq!(get(&*provider, "2000").await, "committed");
     check(&*provider).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_database_in_utf_16_and_a_text_with_a_zero_byte() {
+    let store = Store::with(&format!(
+        "PRAGMA encoding = 'UTF-16'; {TABLE}; INSERT INTO nodes VALUES ('2000', 'secret', 'yes'), \
+         ('2001', 'se' || char(0) || 'cret', 1), ('2002', 'sécret', 1), ('2003' || char(0), 'longer', 1)"
+    ));
+    let provider = store.open(QUERY).await;
+    assert_eq!(get(&*provider, "2000").await, "secret");
+    for node in ["2001", "2002"] {
+        assert!(get(&*provider, node).await.contains("not printable ASCII"));
+    }
+    assert_eq!(get(&*provider, "2003").await, "no such node");
+}
