@@ -9,7 +9,7 @@ use tokio::{
 };
 use tonic::Code;
 
-use crate::cli::{self, Arguments};
+use crate::cli::Arguments;
 
 /// Why the answer is not SERVING: the step, then its class.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ impl fmt::Display for Failure {
 
 /// Asks once. Ends at the deadline even when a resolver hangs in its thread, which is then left behind.
 pub fn ask(arguments: &Arguments) -> Result<(), Failure> {
-    let deadline = Instant::now() + arguments.timeout;
-    let endpoint = Endpoint::prepare(&arguments.settings()).map_err(|error| unprepared(&error))?;
+    let deadline = Instant::now() + arguments.gateway.timeout;
+    let endpoint = Endpoint::prepare(&arguments.gateway.settings()).map_err(|error| unprepared(&error))?;
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -49,7 +49,7 @@ async fn call(endpoint: &Endpoint, arguments: &Arguments, deadline: Instant) -> 
 }
 
 fn unprepared(error: &PrepareError) -> Failure {
-    let sentences: Vec<String> = error.problems().iter().map(cli::problem).collect();
+    let sentences: Vec<String> = error.problems().iter().map(credgate_client::Arguments::problem).collect();
     let files = error.problems().iter().all(|problem| matches!(problem, Problem::File(_)));
     failure(if files { "files" } else { "usage" }, sentences.join("; "))
 }

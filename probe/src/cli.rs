@@ -1,13 +1,10 @@
 //! The command line, and one sentence for each way to get it wrong. No sentence repeats a value: it may be a secret that
 //! was typed in the wrong place.
 
-use std::{path::PathBuf, time::Duration};
-
 use clap::{
     Parser, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use credgate_client::{Problem, Settings};
 
 /// Ask a credgate gateway for its health. Exit code 0: SERVING; 1: everything else.
 #[derive(Debug, Parser)]
@@ -16,37 +13,9 @@ pub struct Arguments {
     /// What to ask for
     pub name: Name,
 
-    /// The gateway's control listener (or its lookup listener)
-    #[arg(long, value_name = "HOST:PORT")]
-    pub addr: String,
-
-    /// CA file of the gateway's certificate (PEM)
-    #[arg(long, value_name = "FILE", required_unless_present = "plaintext")]
-    ca: Option<PathBuf>,
-
-    /// File with the bearer token of an identity, role `probe` or `registrar`
-    #[arg(long, value_name = "FILE")]
-    token_file: PathBuf,
-
-    /// Client certificate (PEM), for a gateway with `tls.client_ca`
-    #[arg(long, value_name = "FILE", requires = "key")]
-    cert: Option<PathBuf>,
-
-    /// Private key of --cert (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
-
-    /// Name in the gateway's certificate [default: the host of --addr]
-    #[arg(long, value_name = "NAME")]
-    server_name: Option<String>,
-
-    /// Bound of the whole probe
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = timeout)]
-    pub timeout: Duration,
-
-    /// No TLS; loopback addresses only
-    #[arg(long, conflicts_with_all = ["ca", "cert", "key", "server_name"])]
-    plaintext: bool,
+    /// Which gateway, and as whom
+    #[command(flatten)]
+    pub gateway: credgate_client::Arguments,
 }
 
 /// The health names of the gateway.
@@ -72,29 +41,6 @@ impl Name {
             Self::Liveness => "liveness",
             Self::Readiness => "readiness",
         }
-    }
-}
-
-impl Arguments {
-    pub fn settings(&self) -> Settings {
-        Settings {
-            address: self.addr.clone(),
-            ca: self.ca.clone(),
-            cert: self.cert.clone(),
-            key: self.key.clone(),
-            server_name: self.server_name.clone(),
-            token_file: self.token_file.clone(),
-            plaintext: self.plaintext,
-        }
-    }
-}
-
-/// A problem of the settings, in the words of this command line.
-pub fn problem(problem: &Problem) -> String {
-    match problem {
-        Problem::File(error) => error.to_string(),
-        Problem::Setting { setting: "address", text } => format!("--addr: {text}"),
-        Problem::Setting { setting, text } => format!("--{}: {text}", setting.replace('_', "-").replace(", ", ", --")),
     }
 }
 
@@ -128,16 +74,6 @@ fn flag(given: &str) -> String {
     let plain = name.starts_with('-') && name.len() <= 20 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     if plain { format!(" {name}") } else { String::new() }
 }
-
-fn timeout(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(time) if !time.is_zero() && time <= LONGEST_TIMEOUT => Ok(time),
-        _ => Err("expected a time like 500ms or 2s, up to 1h".to_owned()),
-    }
-}
-
-/// Longer than any orchestrator's own bound.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]
 mod tests {

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     };
     match ask::ask(&arguments) {
         Ok(()) => said(writeln!(io::stdout(), "SERVING")),
-        Err(failure) => failed(&format!("{} of {}: {failure}", arguments.name.as_str(), arguments.addr)),
+        Err(failure) => failed(&format!("{} of {}: {failure}", arguments.name.as_str(), arguments.gateway.addr)),
     }
 }
 

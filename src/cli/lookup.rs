@@ -1,9 +1,7 @@
 //! `credgate lookup`: one lookup through TLS and token, like a registrar's.
 
-use std::{path::PathBuf, time::Duration};
-
 use clap::Args;
-use credgate_client::{Connection, DialError, Endpoint, LookupError, Password, Settings, Step, dial};
+use credgate_client::{Arguments, Connection, DialError, Endpoint, LookupError, Password, Step, dial};
 use tokio::time::Instant;
 
 use super::Exit;
@@ -12,30 +10,8 @@ use super::Exit;
 pub struct Lookup {
     /// Node to look up
     node: String,
-    /// The gateway's lookup listener
-    #[arg(long, value_name = "HOST:PORT")]
-    addr: String,
-    /// CA that signed the gateway's certificate
-    #[arg(long, value_name = "FILE", required_unless_present = "plaintext")]
-    ca: Option<PathBuf>,
-    /// File with the bearer token
-    #[arg(long, value_name = "FILE")]
-    token_file: PathBuf,
-    /// Client certificate, where the gateway asks for one
-    #[arg(long, value_name = "FILE", requires = "key")]
-    cert: Option<PathBuf>,
-    /// Its private key
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
-    /// Name in the gateway's certificate, when it is not the host of --addr
-    #[arg(long, value_name = "NAME")]
-    server_name: Option<String>,
-    /// The longest to wait
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
-    timeout: Duration,
-    /// No TLS; loopback addresses only
-    #[arg(long, conflicts_with_all = ["ca", "cert", "key", "server_name"])]
-    plaintext: bool,
+    #[command(flatten)]
+    gateway: Arguments,
     /// Print the password
     #[arg(long)]
     show_password: bool,
@@ -46,11 +22,11 @@ pub struct Lookup {
 
 impl Lookup {
     pub fn run(self) -> Exit {
-        let endpoint = match Endpoint::prepare(&self.settings()) {
+        let endpoint = match Endpoint::prepare(&self.gateway.settings()) {
             Ok(endpoint) => endpoint,
             Err(error) => {
                 for problem in error.problems() {
-                    eprintln!("credgate: {problem}");
+                    eprintln!("credgate: {}", Arguments::problem(problem));
                 }
                 return Exit::Failure;
             }
@@ -60,10 +36,12 @@ impl Lookup {
             return Exit::Failure;
         };
         let result = runtime.block_on(async {
-            let deadline = Instant::now() + self.timeout;
+            let deadline = Instant::now() + self.gateway.timeout;
             let connection: Connection = dial(&endpoint, deadline).await?;
             connection.lookup(&self.node, deadline).await
         });
+        // A resolver that hangs must not keep the program beyond its time.
+        runtime.shutdown_background();
         let ending = Ending::of(&result);
         match self.json {
             true => println!("{}", self.as_json(&ending, result.as_ref().ok())),
@@ -74,18 +52,6 @@ impl Lookup {
              docs/registration.md"
         );
         ending.exit
-    }
-
-    fn settings(&self) -> Settings {
-        Settings {
-            address: self.addr.clone(),
-            ca: self.ca.clone(),
-            cert: self.cert.clone(),
-            key: self.key.clone(),
-            server_name: self.server_name.clone(),
-            token_file: self.token_file.clone(),
-            plaintext: self.plaintext,
-        }
     }
 
     fn print(&self, ending: &Ending, result: &Result<Password, LookupError>) {

@@ -9,6 +9,8 @@
 //! Reading order: [`Settings`], [`Endpoint`], [`dial`], [`Connection`], [`Client`], and the errors each of them gives:
 //! [`PrepareError`], [`DialError`], [`CallError`], [`LookupError`].
 
+#[cfg(feature = "arguments")]
+mod arguments;
 mod call;
 mod client;
 mod connection;
@@ -20,6 +22,8 @@ mod settings;
 mod verdict;
 mod wire;
 
+#[cfg(feature = "arguments")]
+pub use arguments::Arguments;
 pub use call::{CallError, code_name};
 pub use client::Client;
 pub use connection::Connection;
