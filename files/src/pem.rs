@@ -47,6 +47,8 @@ pub fn read_key(path: &Path) -> Result<PrivateKey, FileError> {
     let (bytes, loaded) = read(path)?;
     match PrivateKeyDer::from_pem_slice(&bytes) {
         Ok(der) => Ok(PrivateKey { der, loaded }),
+        // The header of RFC 1421 reads like damaged base64.
+        Err(_) if contains(&bytes, b"Proc-Type: 4,ENCRYPTED") => Err(FileError::content(path, ENCRYPTED)),
         Err(pem::Error::NoItemsFound) => Err(FileError::content(path, no_key(&bytes))),
         Err(error) => Err(FileError::content(path, broken(&error))),
     }
@@ -54,7 +56,7 @@ pub fn read_key(path: &Path) -> Result<PrivateKey, FileError> {
 
 fn no_key(bytes: &[u8]) -> &'static str {
     if contains(bytes, b"ENCRYPTED PRIVATE KEY") {
-        "holds an encrypted private key; decrypt it first (openssl pkey -in … -out …)"
+        ENCRYPTED
     } else if contains(bytes, b"BEGIN CERTIFICATE") {
         "holds a certificate and no private key; are `cert` and `key` swapped?"
     } else {
@@ -79,3 +81,5 @@ fn holds_key(bytes: &[u8]) -> bool {
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
+
+const ENCRYPTED: &str = "holds an encrypted private key; decrypt it first (openssl pkey -in … -out …)";

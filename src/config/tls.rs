@@ -2,12 +2,11 @@
 
 use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
-use credgate_files::{Certificates, read_certificates, read_key};
+use credgate_files::{Certificates, PrivateKey, read_certificates, read_key};
 use credgate_provider::{Report, settings::Section};
 use rustls::{
     RootCertStore, ServerConfig,
     crypto::{CryptoProvider, ring},
-    pki_types::PrivateKeyDer,
     server::{WebPkiClientVerifier, danger::ClientCertVerifier},
     sign::CertifiedKey,
 };
@@ -57,23 +56,28 @@ pub fn read(
     let client_certificates = ca.is_some();
     let roots = ca.and_then(|path| report.file(section.place("client_ca"), read_certificates(&path)));
     let mut expiry = Vec::new();
-    if let Some(chain) = &chain {
+    let mut pair = None;
+    if let Some(chain) = chain {
         report.loaded(chain.loaded.clone());
-        expiry.extend(certificate::judge_chain(section, chain, now).map(|end| ("cert", end)));
+        let end = certificate::judge_chain(section, &chain, now);
+        expiry.extend(end.map(|end| ("cert", end)));
+        // With a certificate that cannot be read, no key can be told to be wrong.
+        pair = end.and_then(|_| certified(section, chain, key.as_ref()?));
     }
+    let mut trusted = None;
     if let Some(roots) = &roots {
         report.loaded(roots.loaded.clone());
-        expiry.extend(certificate::judge_roots(section, roots, now).into_iter().map(|end| ("client_ca", end)));
+        let ends = certificate::judge_roots(section, roots, now);
+        trusted = if ends.is_empty() { None } else { verifier(section, roots) };
+        expiry.extend(ends.into_iter().map(|end| ("client_ca", end)));
     }
     if let Some(key) = &key {
         report.loaded_secret(section.place("key"), key.loaded.clone());
     }
-    let pair = certified(section, chain?, key?.der);
-    let verifier = match (client_certificates, roots) {
-        (true, roots) => Some(verifier(section, &roots?)?),
-        (false, _) => None,
-    };
-    let server = Some(Arc::new(server(pair?, verifier)?));
+    if client_certificates && trusted.is_none() {
+        return None;
+    }
+    let server = Some(Arc::new(server(pair?, trusted)?));
     Some(TlsSettings { server, client_certificates, expiry })
 }
 
@@ -82,19 +86,17 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 /// Certificate and key as a pair that belongs together.
-fn certified(section: &Section<'_>, chain: Certificates, key: PrivateKeyDer<'static>) -> Option<CertifiedKey> {
-    let place = chain.loaded.path().display().to_string();
-    match CertifiedKey::from_der(chain.chain, key, &provider()) {
-        Ok(pair) => Some(pair),
+fn certified(section: &Section<'_>, chain: Certificates, key: &PrivateKey) -> Option<CertifiedKey> {
+    let (cert, path) = (chain.loaded.path().display(), key.loaded.path().display());
+    let problem = match CertifiedKey::from_der(chain.chain, key.der.clone_key(), &provider()) {
+        Ok(pair) => return Some(pair),
         Err(rustls::Error::InconsistentKeys(_)) => {
-            section.problem("key", format!("does not belong to the first certificate of {place}"));
-            None
+            format!("{path}: does not belong to the first certificate of {cert}")
         }
-        Err(error) => {
-            section.problem("key", format!("cannot be used: {error}"));
-            None
-        }
-    }
+        Err(error) => format!("{path}: cannot be used: {error}"),
+    };
+    section.problem("key", problem);
+    None
 }
 
 fn verifier(section: &Section<'_>, roots: &Certificates) -> Option<Arc<dyn ClientCertVerifier>> {
