@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
 
+mod certificates;
+mod client_certificates;
 mod config_file;
 mod config_identities;
 mod config_keys;

@@ -1,0 +1,101 @@
+//! Client certificates that must be refused (T8): the client is told, the log says which check failed, a metric counts
+//! the cause, and a good client notices nothing.
+
+use std::time::{Duration, Instant};
+
+use credgate_support::{
+    deployment::Deployment,
+    grpc::Client,
+    metrics,
+    pki::{Ca, Issued, Leaf, Purpose},
+    process::{Gateway, Process},
+};
+
+use crate::refusal::BOUND;
+
+/// A client certificate with the registrar's own name.
+fn named() -> Leaf {
+    Leaf::client().common_name("registrar-east").dns("registrar-east.example.net")
+}
+
+/// One refused `credgate lookup`: what the client is told, cause and detail in the log, one more in the metric.
+async fn refused(
+    deployment: &Deployment,
+    gateway: &Gateway,
+    certificate: Option<Issued>,
+    told: &str,
+    cause: &str,
+    detail: &str,
+) {
+    let metric = "credgate_connections_failed_total";
+    let labels = [("listener", "lookup"), ("cause", cause)];
+    let before = metrics::scrape(gateway.metrics.unwrap()).await.value(metric, &labels).unwrap_or(0.0);
+    let mark = gateway.log.mark();
+    // Lines are let through once a second, so one that comes too soon after another of its kind is asked for again.
+    let mut asked = 0.0;
+    let end = Instant::now() + BOUND;
+    let line = loop {
+        let identity = deployment.registrar.with_certificate(certificate.clone());
+        let ended = Process::run(deployment.lookup_command("2000", gateway.lookup, &identity), BOUND);
+        assert_eq!(ended.exit.code, Some(4), "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("tls: {told}")), "{told}: {}", ended.stderr);
+        asked += 1.0;
+        let failed = |text: &str| gateway.log.lines()[mark..].iter().find(|line| line.says(text)).cloned();
+        if let Some(line) = failed("connection failed") {
+            break line;
+        }
+        assert!(Instant::now() < end, "no line; {}", gateway.log.tail());
+    };
+    assert_eq!(line.field("cause"), Some(cause), "{}", line.text);
+    assert_eq!(line.field("listener"), Some("lookup"), "{}", line.text);
+    assert!(line.field("detail").unwrap().contains(detail), "{detail}: {}", line.text);
+    let counted = |metrics: &metrics::Metrics| metrics.value(metric, &labels) == Some(before + asked);
+    metrics::wait_for(gateway.metrics.unwrap(), counted, BOUND).await;
+}
+
+#[tokio::test]
+async fn each_wrong_client_certificate_is_refused_for_its_own_reason() {
+    let deployment = Deployment::mtls().with_nodes(3);
+    let gateway = deployment.start();
+    let good = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
+    let ca = &deployment.ca;
+    let (day, minutes) = (Duration::from_hours(24), Duration::from_mins(5));
+    for (certificate, told, cause, detail) in [
+        (None, "the server requires a client certificate", "no_certificate", "no certificate"),
+        (
+            Some(ca.issue(&named().purposes([Purpose::Server]))),
+            "the server refuses our client certificate",
+            "bad_certificate",
+            "does not allow extended key usage for client authentication",
+        ),
+        (
+            Some(ca.issue(&named().expired(day))),
+            "the server says that our client certificate has expired",
+            "bad_certificate",
+            "expired",
+        ),
+        (
+            Some(ca.issue(&named().not_yet_valid(minutes))),
+            "the server says that our client certificate has expired",
+            "bad_certificate",
+            "not valid yet",
+        ),
+        (
+            Some(Ca::new("another CA").issue(&named())),
+            "the server does not know the CA of our client certificate",
+            "bad_certificate",
+            "UnknownIssuer",
+        ),
+        (
+            Some(ca.issue(&named().authority().purposes([]))),
+            "the server refuses our client certificate",
+            "bad_certificate",
+            "CaUsedAsEndEntity",
+        ),
+    ] {
+        refused(&deployment, &gateway, certificate, told, cause, detail).await;
+        assert_eq!(good.lookup("2000").await.unwrap(), deployment.nodes.password("2000"));
+    }
+    let fresh = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
+    assert_eq!(fresh.lookup("2001").await.unwrap(), deployment.nodes.password("2001"));
+}
