@@ -8,9 +8,12 @@
 mod ground;
 mod row;
 
+mod abandoned;
 mod authentication;
+mod capacity;
 mod certificates;
 mod outcomes;
+mod rates;
 mod requests;
 mod strangers;
 mod timeouts;
