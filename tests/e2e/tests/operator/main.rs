@@ -13,4 +13,7 @@ mod config_keys;
 mod config_listeners;
 mod config_provider;
 mod config_values;
+mod csv_refused;
+mod csv_served;
 mod refusal;
+mod token_files;
