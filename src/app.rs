@@ -18,9 +18,9 @@ use crate::{
     backend::Backend,
     cli::{self, Exit},
     door::Closing,
-    health::Board,
+    health::{self, Board},
     shutdown::{Budget, Phases, Signals},
-    telemetry,
+    supervisor, telemetry,
 };
 
 /// Runs the gateway until a signal ends it.
@@ -50,7 +50,7 @@ async fn life(path: &Path, kinds: &[Box<dyn Kind>]) -> Exit {
         Ok(config) => config,
         Err(exit) => return exit,
     };
-    let budget = config.shutdown;
+    let (budget, exit_when_stuck) = (config.shutdown, config.health.exit_when_stuck);
     let started = tokio::select! {
         started = start::start(config) => started,
         signal = signals.stop() => {
@@ -60,8 +60,12 @@ async fn life(path: &Path, kinds: &[Box<dyn Kind>]) -> Exit {
     };
     match started {
         Ok(gateway) => {
-            let signal = signals.stop().await;
-            tracing::info!(signal, within = %humantime::format_duration(budget.total()), "stopping");
+            let cause = tokio::select! {
+                signal = signals.stop() => signal,
+                () = health::stuck(Arc::clone(&gateway.board)), if exit_when_stuck => "every slot is stuck",
+            };
+            tracing::info!(cause, within = %humantime::format_duration(budget.total()), "stopping");
+            supervisor::stopping(budget.total());
             gateway.drain(&mut signals).await
         }
         Err(error) => {

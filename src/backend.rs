@@ -1,22 +1,33 @@
 //! The provider as the gateway sees it: bounded by the deadline, and unable to take anything else down.
 //!
-//! A provider that panics or does not answer is an error like any other here.
+//! A provider that panics or does not answer is an error like any other here, and a backend that is known not to answer
+//! is not waited for ([`Watchdog`]).
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+mod outage;
 
-use credgate_provider::{Deadline, NodeId, Password, Provider, ProviderError, Slot};
+pub use outage::{Outage, Turn, Watchdog};
+
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
+
+use credgate_provider::{BoxFuture, Deadline, NodeId, Password, Provider, ProviderError, Slot};
 use futures::FutureExt as _;
 use tokio::time::timeout_at;
 
 /// An open provider.
 pub struct Backend {
     provider: Arc<dyn Provider>,
+    watchdog: Watchdog,
 }
 
 impl Backend {
     /// Takes an open provider.
     pub fn new(provider: Arc<dyn Provider>) -> Self {
-        Self { provider }
+        Self { provider, watchdog: Watchdog::default() }
+    }
+
+    /// What is known of the backend.
+    pub fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
     }
 
     /// Looks a node up, until `deadline` at the latest. `slot` stays with the work.
@@ -24,17 +35,20 @@ impl Backend {
         &self,
         node: &NodeId,
         deadline: Deadline,
+        turn: Turn,
         slot: Slot,
     ) -> Result<Option<Password>, ProviderError> {
-        if deadline.passed() {
-            return Err(ProviderError::TimedOut("nothing of the deadline was left".into()));
-        }
-        contained(deadline, || self.provider.lookup(node, deadline, slot)).await
+        let result = contained(deadline, || self.provider.lookup(node, deadline, slot)).await;
+        self.watchdog.looked_up(&result, deadline);
+        drop(turn);
+        result
     }
 
     /// Asks the provider whether lookups could be answered now.
     pub async fn check(&self, deadline: Deadline) -> Result<(), ProviderError> {
-        contained(deadline, || self.provider.check(deadline)).await
+        let result = contained(deadline, || self.provider.check(deadline)).await;
+        self.watchdog.checked(result.is_ok());
+        result
     }
 
     /// Closes the provider; a panic in it is only logged, since nothing depends on it any more.
@@ -48,7 +62,7 @@ impl Backend {
 /// Runs a provider's future under a deadline, and turns a panic, in making it or in polling it, into a defect.
 async fn contained<'a, T>(
     deadline: Deadline,
-    start: impl FnOnce() -> credgate_provider::BoxFuture<'a, Result<T, ProviderError>>,
+    start: impl FnOnce() -> BoxFuture<'a, Result<T, ProviderError>>,
 ) -> Result<T, ProviderError> {
     let work = AssertUnwindSafe(async { start().await }).catch_unwind();
     match timeout_at(deadline.at(), work).await {
@@ -58,8 +72,8 @@ async fn contained<'a, T>(
     }
 }
 
-impl std::fmt::Debug for Backend {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Backend")
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backend").field("watchdog", &self.watchdog).finish_non_exhaustive()
     }
 }

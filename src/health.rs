@@ -8,7 +8,7 @@ mod monitor;
 mod service;
 
 pub use board::{Board, Name, Verdicts};
-pub use monitor::{heartbeat, publish, watch_backend};
+pub use monitor::{heartbeat, publish, stuck, watch_backend};
 pub use service::{HealthService, WatchLimits};
 
 use std::time::Duration;
@@ -22,6 +22,10 @@ pub struct HealthSettings {
     pub timeout: Duration,
     /// Age at which the last good check no longer counts.
     pub max_age: Duration,
+    /// How long every slot may be held by work past its deadline before readiness ends.
+    pub stuck_after: Duration,
+    /// Whether the gateway then stops, with exit code 75.
+    pub exit_when_stuck: bool,
     /// Between two comparisons of the loaded files with what stands on disk.
     pub file_interval: Duration,
     /// Bounds of Watch.

@@ -29,6 +29,7 @@ pub mod principal;
 pub mod registry;
 pub mod rpc;
 pub mod shutdown;
+pub mod supervisor;
 pub mod telemetry;
 
 use std::process::ExitCode;

@@ -13,7 +13,6 @@ use tokio_util::task::TaskTracker;
 use crate::{
     admission::{Capacity, Rate},
     backend::Backend,
-    health::Board,
     outcome::Outcome,
     rpc::{self, Caller, Reply, client_timeout},
     shutdown::Phases,
@@ -39,8 +38,6 @@ pub struct Lookup {
     pub in_flight: TaskTracker,
     /// Where endings are told.
     pub log: OutcomeLog,
-    /// Where a failing backend is reported.
-    pub board: Arc<Board>,
 }
 
 /// Why a lookup ended without a password, with what the log may know beyond the outcome.
@@ -65,9 +62,6 @@ impl Lookup {
                 rpc::found(&password, in_flight)
             }
             Err(Ended { outcome, detail }) => {
-                if matches!(outcome, Outcome::BackendUnavailable | Outcome::BackendTimeout) {
-                    self.board.want_check();
-                }
                 self.log.tell(outcome, detail.as_ref());
                 rpc::refuse(counted.end(outcome))
             }
@@ -81,8 +75,9 @@ impl Lookup {
         let deadline = Deadline::new(arrival, client_timeout(request.headers())?, self.timeout);
         let request: LookupCredentialRequest = rpc::read(request.into_body(), deadline).await?;
         let node = self.node_ids.parse(&request.node_id)?;
+        let turn = self.backend.watchdog().admit()?;
         let slot = self.capacity.slot(deadline).await?;
-        let answer = self.backend.lookup(&node, deadline, slot).await?;
+        let answer = self.backend.lookup(&node, deadline, turn, slot).await?;
         answer.ok_or(Ended::from(Outcome::NodeNotFound))
     }
 }

@@ -11,6 +11,7 @@ use tracing::Level;
 
 use crate::{
     admission::{Exhausted, Limited},
+    backend::Outage,
     principal::{Forbidden, Refusal},
     rpc::BadRequest,
     shutdown::Draining,
@@ -203,6 +204,12 @@ impl From<BadRequest> for Outcome {
 impl From<InvalidNodeId> for Outcome {
     fn from(_: InvalidNodeId) -> Self {
         Self::InvalidNodeId
+    }
+}
+
+impl From<Outage> for Outcome {
+    fn from(_: Outage) -> Self {
+        Self::BackendUnavailable
     }
 }
 

@@ -3,9 +3,14 @@
 //! Waiting is first in, first out (tokio's semaphore hands permits to waiters in order) and ends at the lookup's
 //! deadline. A full queue refuses at once. A slot is given back when the work has ended, not when its caller has left.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+mod desk;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use credgate_provider::{Deadline, Slot};
@@ -14,11 +19,14 @@ use tokio::{
     time::timeout_at,
 };
 
+use desk::{Desk, Place};
+
 /// The slots and their queue.
 #[derive(Debug)]
 pub struct Capacity {
-    slots: Arc<Semaphore>,
-    total: usize,
+    permits: Arc<Semaphore>,
+    /// Which slots are taken, and until when their work should have ended.
+    desk: Arc<Desk>,
     waiting: AtomicUsize,
     queue: usize,
 }
@@ -32,20 +40,31 @@ pub enum Exhausted {
     TimedOut,
 }
 
+/// What a [`Slot`] holds. The fields are dropped in this order: the place is free before the permit is.
+struct Held {
+    _place: Place,
+    _permit: OwnedSemaphorePermit,
+}
+
 impl Capacity {
     /// `total` slots, and a queue of at most `queue`.
     pub fn new(total: usize, queue: usize) -> Self {
-        Self { slots: Arc::new(Semaphore::new(total)), total, waiting: AtomicUsize::new(0), queue }
+        Self {
+            permits: Arc::new(Semaphore::new(total)),
+            desk: Arc::new(Desk::new(total)),
+            waiting: AtomicUsize::new(0),
+            queue,
+        }
     }
 
     /// Waits for a slot.
     pub async fn slot(&self, deadline: Deadline) -> Result<Slot, Exhausted> {
-        if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
-            return Ok(Slot::new(permit));
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(self.taken(permit, deadline));
         }
-        let _place = self.line_up()?;
-        match timeout_at(deadline.at(), Arc::clone(&self.slots).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(Slot::new(permit)),
+        let _waiting = self.line_up()?;
+        match timeout_at(deadline.at(), Arc::clone(&self.permits).acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(self.taken(permit, deadline)),
             // The semaphore is never closed.
             Ok(Err(_)) | Err(_) => Err(Exhausted::TimedOut),
         }
@@ -53,12 +72,22 @@ impl Capacity {
 
     /// Slots taken now, by lookups under way and by work whose caller has left.
     pub fn in_use(&self) -> usize {
-        self.total - self.slots.available_permits().min(self.total)
+        self.total() - self.permits.available_permits().min(self.total())
+    }
+
+    /// Slots taken by work that should have ended by now.
+    pub fn overdue(&self) -> usize {
+        self.desk.overdue(Duration::ZERO)
+    }
+
+    /// Whether every slot is taken by work that should have ended `grace` ago.
+    pub fn is_stuck(&self, grace: Duration) -> bool {
+        self.permits.available_permits() == 0 && self.desk.overdue(grace) == self.total()
     }
 
     /// All slots.
     pub fn total(&self) -> usize {
-        self.total
+        self.desk.total()
     }
 
     /// Lookups that wait for a slot.
@@ -66,16 +95,13 @@ impl Capacity {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Every slot at once: ends when no work is left.
-    pub async fn all(&self) -> Option<OwnedSemaphorePermit> {
-        let all = u32::try_from(self.total).ok()?;
-        Arc::clone(&self.slots).acquire_many_owned(all).await.ok()
+    fn taken(&self, permit: OwnedSemaphorePermit, deadline: Deadline) -> Slot {
+        Slot::new(Held { _place: self.desk.take(deadline), _permit: permit })
     }
 
     fn line_up(&self) -> Result<Waiting<'_>, Exhausted> {
-        let joined = self
-            .waiting
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| (now < self.queue).then_some(now + 1));
+        let join = |now| (now < self.queue).then_some(now + 1);
+        let joined = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, join);
         joined.map(|_| Waiting(&self.waiting)).map_err(|_| Exhausted::QueueFull)
     }
 }
@@ -91,8 +117,6 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use futures::{FutureExt as _, poll};
 
     use super::*;

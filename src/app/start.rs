@@ -31,6 +31,7 @@ use crate::{
     principal::Identities,
     rpc::Rpc,
     shutdown::{Phase, Phases},
+    supervisor,
     telemetry::{self, Metrics, OutcomeLog, Pages, Repeats},
 };
 
@@ -115,8 +116,9 @@ pub async fn open(settings: ProviderSettings) -> Result<Backend, NotOpen> {
 /// Starts everything, in order.
 pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
     raise_descriptor_limit();
+    forbid_core_dumps();
     let phases = Phases::new();
-    let board = Arc::new(Board::new(phases.clone(), config.health.max_age));
+    let board = Arc::new(Board::new(phases.clone(), config.health.max_age, config.health.stuck_after));
     let metrics = Arc::new(Metrics::new()?);
     let identities = Arc::new(config.identities);
     let front = Front { board: &board, metrics: &metrics, identities: &identities, health: config.health };
@@ -140,6 +142,7 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
     tokio::spawn(health::watch_backend(Arc::clone(&board), Arc::clone(&backend), config.health, Arc::clone(&metrics)));
 
     let capacity = Arc::new(Capacity::new(config.lookup.slots.unwrap_or(1), config.lookup.queue));
+    board.watch_slots(Arc::clone(&capacity));
     let lookup = Arc::new(Lookup {
         phases: phases.clone(),
         rate: Rate::new(config.rate, identities.len()),
@@ -149,7 +152,6 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
         backend: Arc::clone(&backend),
         in_flight: Default::default(),
         log: OutcomeLog::default(),
-        board: Arc::clone(&board),
     });
     let in_flight = lookup.in_flight.clone();
     let lookups = Closing::default();
@@ -165,11 +167,12 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
     tokio::spawn(tidy(lookup));
     let differing = Arc::new(AtomicUsize::new(0));
     tokio::spawn(files::watch(config.files, config.health.file_interval, Arc::clone(&differing)));
-    measure(&metrics, &board, &capacity, differing);
+    measure(&metrics, &board, &capacity, &backend, differing);
 
     phases.enter(Phase::Serving);
     board.refresh();
     tracing::info!(stops_within = %humantime::format_duration(config.shutdown.total()), "ready");
+    supervisor::ready("serving");
     Ok(Gateway { phases, board, lookups, control, in_flight, capacity, backend, budget: config.shutdown })
 }
 
@@ -210,6 +213,7 @@ fn run_control(door: Door, pages: Option<TcpListener>, content: Pages) -> io::Re
     std::thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async {
             tokio::spawn(health::publish(Arc::clone(&content.board)));
+            tokio::spawn(supervisor::keep_told(Arc::clone(&content.board)));
             if let Some(listener) = pages {
                 tokio::spawn(telemetry::serve(listener, content));
             }
@@ -232,12 +236,20 @@ async fn tidy(lookup: Arc<Lookup>) {
 }
 
 /// Gauges that are read at each scrape.
-fn measure(metrics: &Metrics, board: &Arc<Board>, capacity: &Arc<Capacity>, differing: Arc<AtomicUsize>) {
-    let (board, total, in_use, queue) =
-        (Arc::clone(board), Arc::clone(capacity), Arc::clone(capacity), Arc::clone(capacity));
+fn measure(
+    metrics: &Metrics,
+    board: &Arc<Board>,
+    capacity: &Arc<Capacity>,
+    backend: &Arc<Backend>,
+    differing: Arc<AtomicUsize>,
+) {
+    let (board, backend) = (Arc::clone(board), Arc::clone(backend));
+    let [total, in_use, overdue, queue] = [(); 4].map(|()| Arc::clone(capacity));
     metrics.gauge("credgate_ready", move || usize::from(board.verdicts().readiness));
     metrics.gauge("credgate_slots", move || total.total());
     metrics.gauge("credgate_slots_in_use", move || in_use.in_use());
+    metrics.gauge("credgate_slots_overdue", move || overdue.overdue());
+    metrics.gauge("credgate_outage", move || usize::from(backend.watchdog().is_on()));
     metrics.gauge("credgate_queue", move || queue.waiting());
     metrics.gauge("credgate_files_differ", move || differing.load(Ordering::Relaxed));
 }
@@ -248,6 +260,14 @@ fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
         tracing::warn!(%error, "cannot raise the descriptor limit to the hard one");
+    }
+}
+
+/// Memory holds every password in clear.
+fn forbid_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
+        tracing::warn!(%error, "cannot forbid core dumps");
     }
 }
 

@@ -13,6 +13,8 @@ pub fn read(section: &Section<'_>) -> HealthSettings {
     let interval = section.within("interval", Duration::from_secs(5), INTERVAL);
     let timeout = section.within("timeout", Duration::from_secs(2), INTERVAL);
     let max_age = section.within("max_age", Duration::from_secs(15), INTERVAL);
+    let stuck_after = section.within("stuck_after", Duration::from_secs(30), INTERVAL);
+    let exit_when_stuck = section.or("exit_when_stuck", false);
     let file_interval = section.within("file_interval", Duration::from_secs(20), INTERVAL);
     let watch = WatchLimits {
         max_age: section.within("watch_max_age", Duration::from_secs(15 * 60), WATCH_AGE),
@@ -26,5 +28,5 @@ pub fn read(section: &Section<'_>) -> HealthSettings {
             "is shorter than interval + timeout, so readiness would come and go with a healthy backend",
         );
     }
-    HealthSettings { interval, timeout, max_age, file_interval, watch }
+    HealthSettings { interval, timeout, max_age, stuck_after, exit_when_stuck, file_interval, watch }
 }

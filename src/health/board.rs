@@ -1,16 +1,16 @@
 //! The facts that health is made of, and the verdicts they come to.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
-use tokio::{
-    sync::{Notify, watch},
-    time::Instant,
-};
+use tokio::{sync::watch, time::Instant};
 
-use crate::shutdown::{Phase, Phases};
+use crate::{
+    admission::Capacity,
+    shutdown::{Phase, Phases},
+};
 
 /// What can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,8 @@ impl Name {
 /// The verdict on each name: true is SERVING.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
-    /// The last check of the backend succeeded and is recent, and the gateway is not on its way out.
+    /// The last check of the backend succeeded and is recent, not every slot is stuck, and the gateway is not on its way
+    /// out.
     pub readiness: bool,
     /// Configuration, provider and first check were good. Stays so during the drain.
     pub startup: bool,
@@ -64,7 +65,8 @@ pub struct Board {
     max_age: Duration,
     facts: Mutex<Facts>,
     verdicts: watch::Sender<Verdicts>,
-    check_wanted: Notify,
+    stuck_after: Duration,
+    capacity: OnceLock<Arc<Capacity>>,
 }
 
 #[derive(Debug)]
@@ -80,14 +82,15 @@ impl Board {
     pub const HEARTBEAT_MAX_AGE: Duration = Duration::from_secs(10);
 
     /// A gateway that has just begun to start.
-    pub fn new(phases: Phases, max_age: Duration) -> Self {
+    pub fn new(phases: Phases, max_age: Duration, stuck_after: Duration) -> Self {
         let facts = Facts { good_check: None, heartbeat: Instant::now(), started: false };
         Self {
             phases,
             max_age,
             facts: Mutex::new(facts),
             verdicts: watch::Sender::new(Verdicts::default()),
-            check_wanted: Notify::new(),
+            stuck_after,
+            capacity: OnceLock::new(),
         }
     }
 
@@ -102,14 +105,15 @@ impl Board {
         self.refresh();
     }
 
-    /// A lookup saw the backend fail: ask it now rather than at the next interval.
-    pub fn want_check(&self) {
-        self.check_wanted.notify_one();
+    /// The lookup slots are there: from now on readiness looks at them.
+    pub fn watch_slots(&self, capacity: Arc<Capacity>) {
+        // Set once, at start.
+        let _ = self.capacity.set(capacity);
     }
 
-    /// Ends when a check is wanted before its time.
-    pub async fn check_wanted(&self) {
-        self.check_wanted.notified().await;
+    /// Whether every slot is held by work that should have ended long ago.
+    pub fn is_stuck(&self) -> bool {
+        self.capacity.get().is_some_and(|capacity| capacity.is_stuck(self.stuck_after))
     }
 
     /// The verdicts of this moment.
@@ -119,7 +123,7 @@ impl Board {
         facts.started |= phase == Phase::Serving;
         let recent = facts.good_check.is_some_and(|at| at.elapsed() <= self.max_age);
         Verdicts {
-            readiness: phase == Phase::Serving && recent,
+            readiness: phase == Phase::Serving && recent && !self.is_stuck(),
             startup: facts.started,
             liveness: facts.heartbeat.elapsed() <= Self::HEARTBEAT_MAX_AGE,
         }
@@ -160,14 +164,17 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
+    use credgate_provider::Deadline;
+
     use super::*;
 
     const MAX_AGE: Duration = Duration::from_secs(15);
+    const STUCK_AFTER: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
     async fn readiness_needs_a_recent_good_check_and_a_serving_phase() {
         let phases = Phases::new();
-        let board = Board::new(phases.clone(), MAX_AGE);
+        let board = Board::new(phases.clone(), MAX_AGE, STUCK_AFTER);
         let readiness = || board.verdicts().readiness;
         board.checked(true);
         assert!(!readiness(), "starting");
@@ -188,7 +195,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn liveness_is_the_heartbeat_alone() {
-        let board = Board::new(Phases::new(), MAX_AGE);
+        let board = Board::new(Phases::new(), MAX_AGE, STUCK_AFTER);
         board.checked(false);
         tokio::time::advance(Board::HEARTBEAT_MAX_AGE).await;
         assert!(board.verdicts().liveness);
@@ -196,5 +203,24 @@ mod tests {
         assert!(!board.verdicts().liveness);
         board.beat();
         assert!(board.verdicts().liveness);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn readiness_falls_when_every_slot_is_stuck_and_heals_when_one_returns() {
+        let phases = Phases::new();
+        let board = Board::new(phases.clone(), MAX_AGE * 10, STUCK_AFTER);
+        let capacity = Arc::new(Capacity::new(2, 0));
+        board.watch_slots(Arc::clone(&capacity));
+        board.checked(true);
+        phases.enter(Phase::Serving);
+        let deadline = || Deadline::after(Duration::from_secs(1));
+        let held = [capacity.slot(deadline()).await.unwrap(), capacity.slot(deadline()).await.unwrap()];
+        tokio::time::advance(Duration::from_secs(1) + STUCK_AFTER).await;
+        assert!(board.verdicts().readiness, "not yet");
+        assert_eq!(capacity.overdue(), 2);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!board.verdicts().readiness);
+        drop(held.into_iter().next());
+        assert!(board.verdicts().readiness, "one has returned");
     }
 }

@@ -40,13 +40,20 @@ pub async fn publish(board: Arc<Board>) {
     }
 }
 
+/// Ends when every slot is stuck. Runs beside the control listener's clock, not on a thread that could be stuck too.
+pub async fn stuck(board: Arc<Board>) {
+    while !board.is_stuck() {
+        sleep(BEAT).await;
+    }
+}
+
 /// Checks the backend for ever, at every interval and whenever a lookup saw it fail. Runs on the lookup runtime.
 pub async fn watch_backend(board: Arc<Board>, backend: Arc<Backend>, settings: HealthSettings, metrics: Arc<Metrics>) {
     let mut good = true;
     loop {
         tokio::select! {
             () = sleep(settings.interval) => {}
-            () = async { sleep(CHECK_PAUSE.min(settings.interval)).await; board.check_wanted().await } => {}
+            () = async { sleep(CHECK_PAUSE.min(settings.interval)).await; backend.watchdog().check_wanted().await } => {}
         }
         let result = backend.check(Deadline::after(settings.timeout)).await;
         metrics.backend_checked(result.is_ok());

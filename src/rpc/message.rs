@@ -29,7 +29,7 @@ pub enum BadRequest {
     /// Wrong length, more than one message, or not the protobuf we know.
     #[error("undecodable message")]
     Undecodable,
-    /// The deadline came before the message was whole.
+    /// The deadline came before the message was whole, or had passed when it came.
     #[error("message not complete within the deadline")]
     TooLate,
     /// The client reset the stream, or the connection broke.
@@ -62,6 +62,10 @@ where
 }
 
 async fn whole<B: Body<Data = Bytes> + Unpin>(body: B, deadline: Deadline) -> Result<Bytes, BadRequest> {
+    // A body that is there already would win against a deadline that has passed.
+    if deadline.passed() {
+        return Err(BadRequest::TooLate);
+    }
     timeout_at(deadline.at(), collect(body)).await.unwrap_or(Err(BadRequest::TooLate))
 }
 

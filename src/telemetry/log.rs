@@ -42,6 +42,8 @@ pub fn init(settings: LogSettings) {
         .add_directive(LevelFilter::WARN.into())
         .add_directive(format!("{OWN}={}", settings.level).parse().unwrap_or_else(|_| LevelFilter::INFO.into()));
     let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    // The library would print its own trouble with standard error to standard error, and panic when that is closed.
+    let builder = builder.log_internal_errors(false);
     let started = match settings.format {
         Format::Text => builder.try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),

@@ -16,11 +16,13 @@ impl Deadline {
     const MARGIN: Duration = Duration::from_millis(50);
 
     /// min(client's timeout − min(10 %, 50 ms), `cap`) from `now`.
+    ///
+    /// It is the client's bound when the client gave less than `cap`; the margin that we keep back does not count, or a
+    /// client with the very timeout that the gateway has would never tell anything about the backend.
     pub fn new(now: Instant, client: Option<Duration>, cap: Duration) -> Self {
-        match client.map(|given| given - (given / 10).min(Self::MARGIN)) {
-            Some(given) if given < cap => Self { at: now + given, client_bound: true },
-            _ => Self { at: now + cap, client_bound: false },
-        }
+        let given = client.unwrap_or(Duration::MAX);
+        let time = (given - (given / 10).min(Self::MARGIN)).min(cap);
+        Self { at: now + time, client_bound: given < cap }
     }
 
     /// `time` from now, set by the gateway itself.
@@ -62,7 +64,8 @@ mod tests {
             (Some(0), 0, true),
             (Some(100), 90, true),
             (Some(1000), 950, true),
-            (Some(2040), 1990, true),
+            (Some(1999), 1949, true),
+            (Some(2000), 1950, false),
             (Some(2050), 2000, false),
             (Some(u64::from(u32::MAX)), 2000, false),
         ] {

@@ -114,6 +114,8 @@ fn describe() {
     describe_gauge!("credgate_ready", "1 while readiness is SERVING");
     describe_gauge!("credgate_slots", "Lookups that can run at once");
     describe_gauge!("credgate_slots_in_use", "Slots taken by lookups and by work whose caller has left");
+    describe_gauge!("credgate_slots_overdue", "Slots taken by work that is past its deadline");
+    describe_gauge!("credgate_outage", "1 while lookups are refused at once because the backend does not answer");
     describe_gauge!("credgate_queue", "Lookups that wait for a slot");
     describe_gauge!("credgate_files_differ", "Loaded files that now differ on disk, or are gone");
     describe_gauge!("credgate_build_info", "Always 1; the version is a label");
