@@ -16,7 +16,7 @@ use tokio::runtime::Builder;
 use crate::{
     admission::Capacity,
     backend::Backend,
-    cli::{self, Exit},
+    cli::{self, Exit, err},
     door::Closing,
     health::{self, Board},
     shutdown::{Budget, Phases, Signals},
@@ -28,7 +28,7 @@ pub fn serve(path: &Path, kinds: &[Box<dyn Kind>]) -> Exit {
     let runtime = match Builder::new_multi_thread().enable_all().thread_name("lookup").build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("credgate: the system gives no threads: {error}");
+            err!("credgate: the system gives no threads: {error}");
             return Exit::Failure;
         }
     };
@@ -42,7 +42,7 @@ async fn life(path: &Path, kinds: &[Box<dyn Kind>]) -> Exit {
     let mut signals = match Signals::install() {
         Ok(signals) => signals,
         Err(error) => {
-            eprintln!("credgate: cannot handle signals: {error}");
+            err!("credgate: cannot handle signals: {error}");
             return Exit::Failure;
         }
     };

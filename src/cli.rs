@@ -4,6 +4,7 @@ mod check;
 mod exit;
 mod init;
 mod lookup;
+mod print;
 mod proto;
 #[cfg(feature = "sql")]
 mod schema;
@@ -11,6 +12,7 @@ mod token;
 
 pub use check::load;
 pub use exit::Exit;
+pub(crate) use print::err;
 
 use std::path::PathBuf;
 
@@ -18,6 +20,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 use credgate_provider::Kind;
 
 use crate::app;
+use print::out;
 
 /// Credential-lookup gateway: registrars ask it over authenticated gRPC for a node's password.
 #[derive(Debug, Parser)]
@@ -86,7 +89,7 @@ pub fn run(kinds: &[Box<dyn Kind>]) -> Exit {
         Command::Init(init) => init.run(),
         Command::Proto(proto) => proto.run(),
         Command::Version => {
-            println!("credgate {}", env!("CARGO_PKG_VERSION"));
+            out!("credgate {}", env!("CARGO_PKG_VERSION"));
             Exit::Clean
         }
     }

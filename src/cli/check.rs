@@ -5,7 +5,10 @@ use std::path::Path;
 use clap::Args;
 use credgate_provider::{Deadline, Kind, Problem};
 
-use super::{Configured, Exit};
+use super::{
+    Configured, Exit,
+    print::{err, out},
+};
 use crate::{app, config};
 
 #[derive(Args, Debug)]
@@ -27,7 +30,7 @@ impl CheckConfig {
         let budget = config.shutdown.total();
         if self.open {
             let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() else {
-                eprintln!("credgate: the system gives no resources for threads");
+                err!("credgate: the system gives no resources for threads");
                 return Exit::Failure;
             };
             let opened = runtime.block_on(async {
@@ -38,14 +41,14 @@ impl CheckConfig {
             });
             runtime.shutdown_background();
             if let Err(error) = opened {
-                eprintln!("credgate: {}: the credential store does not open: {error}", path.display());
+                err!("credgate: {}: the credential store does not open: {error}", path.display());
                 return error.exit();
             }
-            println!("{}: good, and the credential store opens", path.display());
+            out!("{}: good, and the credential store opens", path.display());
         } else {
-            println!("{}: good", path.display());
+            out!("{}: good", path.display());
         }
-        println!("stops within {} of SIGTERM", humantime::format_duration(budget));
+        out!("stops within {} of SIGTERM", humantime::format_duration(budget));
         Exit::Clean
     }
 }
@@ -61,7 +64,7 @@ pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<config::Config, Exit
             list("warning", &refused.warnings);
             list("error", &refused.problems);
             let count = refused.problems.len();
-            eprintln!("credgate: {}: {count} problem{} to solve", path.display(), if count == 1 { "" } else { "s" });
+            err!("credgate: {}: {count} problem{} to solve", path.display(), if count == 1 { "" } else { "s" });
             Err(Exit::Configuration)
         }
     }
@@ -69,6 +72,6 @@ pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<config::Config, Exit
 
 pub fn list(word: &str, problems: &[Problem]) {
     for problem in problems {
-        eprintln!("{word}: {problem}");
+        err!("{word}: {problem}");
     }
 }

@@ -13,7 +13,11 @@ use std::{
 
 use clap::Args;
 
-use super::{Exit, token};
+use super::{
+    Exit,
+    print::{err, out},
+    token,
+};
 use files::Files;
 use pki::Authority;
 use store::Store;
@@ -52,11 +56,11 @@ impl Init {
     pub fn run(self) -> Exit {
         match self.make() {
             Ok(()) => {
-                println!("{}", self.next_steps());
+                out!("{}", self.next_steps());
                 Exit::Clean
             }
             Err(error) => {
-                eprintln!("credgate: {error}");
+                err!("credgate: {error}");
                 Exit::Failure
             }
         }

@@ -4,7 +4,10 @@ use clap::Args;
 use credgate_client::{Arguments, Connection, DialError, Endpoint, LookupError, Password, Step, dial};
 use tokio::time::Instant;
 
-use super::Exit;
+use super::{
+    Exit,
+    print::{err, out},
+};
 
 #[derive(Args, Debug)]
 pub struct Lookup {
@@ -26,13 +29,13 @@ impl Lookup {
             Ok(endpoint) => endpoint,
             Err(error) => {
                 for problem in error.problems() {
-                    eprintln!("credgate: {}", Arguments::problem(problem));
+                    err!("credgate: {}", Arguments::problem(problem));
                 }
                 return Exit::Failure;
             }
         };
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-            eprintln!("credgate: the system gives no resources for a connection");
+            err!("credgate: the system gives no resources for a connection");
             return Exit::Failure;
         };
         let result = runtime.block_on(async {
@@ -44,10 +47,10 @@ impl Lookup {
         runtime.shutdown_background();
         let ending = Ending::of(&result);
         match self.json {
-            true => println!("{}", self.as_json(&ending, result.as_ref().ok())),
+            true => out!("{}", self.as_json(&ending, result.as_ref().ok())),
             false => self.print(&ending, &result),
         }
-        eprintln!(
+        err!(
             "credgate: a lookup does not prove the rest of the registration path (registrar, publication, DNS); see \
              docs/registration.md"
         );
@@ -56,9 +59,9 @@ impl Lookup {
 
     fn print(&self, ending: &Ending, result: &Result<Password, LookupError>) {
         match result {
-            Ok(password) if self.show_password => println!("{}", password.expose()),
-            Ok(_) => println!("found (--show-password prints it)"),
-            Err(error) => eprintln!("credgate: {}: {error}", ending.code),
+            Ok(password) if self.show_password => out!("{}", password.expose()),
+            Ok(_) => out!("found (--show-password prints it)"),
+            Err(error) => err!("credgate: {}: {error}", ending.code),
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::Args;
 
-use super::Exit;
+use super::{Exit, print::err};
 
 #[derive(Args, Debug)]
 pub struct Proto {
@@ -17,7 +17,7 @@ impl Proto {
     pub fn run(self) -> Exit {
         let mut out = io::stdout();
         if self.descriptor_set && out.is_terminal() {
-            eprintln!(
+            err!(
                 "credgate: the descriptor set is binary; send it to a file: credgate proto --descriptor-set > credgate.binpb"
             );
             return Exit::Failure;
@@ -29,7 +29,7 @@ impl Proto {
         match out.write_all(&content).and_then(|()| out.flush()) {
             Ok(()) => Exit::Clean,
             Err(error) => {
-                eprintln!("credgate: cannot write: {error}");
+                err!("credgate: cannot write: {error}");
                 Exit::Failure
             }
         }

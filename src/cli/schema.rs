@@ -8,7 +8,11 @@ use std::{
 use clap::Args;
 use credgate_provider::Report;
 
-use super::{Configured, Exit, check::list};
+use super::{
+    Configured, Exit,
+    check::list,
+    print::{err, out},
+};
 use crate::registry::own_schema::{self, Mode, Progress, SchemaError};
 
 #[derive(Args, Debug)]
@@ -46,7 +50,7 @@ impl Migrate {
         if self.print {
             return match configured.sql() {
                 Ok(sql) => {
-                    print!("{sql}");
+                    out!("{}", sql.trim_end());
                     Exit::Clean
                 }
                 Err(error) => tell(&error, None),
@@ -55,9 +59,9 @@ impl Migrate {
         match block_on(configured.migrate()) {
             Ok(Ok(done)) => {
                 match done.from {
-                    Some(from) if from == done.to => println!("{}: schema version {from} already", done.place),
-                    Some(from) => println!("{}: schema version {from} is now {}", done.place, done.to),
-                    None => println!("{}: schema version {} made", done.place, done.to),
+                    Some(from) if from == done.to => out!("{}: schema version {from} already", done.place),
+                    Some(from) => out!("{}: schema version {from} is now {}", done.place, done.to),
+                    None => out!("{}: schema version {} made", done.place, done.to),
                 }
                 Exit::Clean
             }
@@ -81,7 +85,7 @@ impl Import {
         meter.clear();
         match imported {
             Ok(Ok(done)) => {
-                println!(
+                out!(
                     "{} nodes: {} inserted, {} updated, {} unchanged, {} removed",
                     done.inserted + done.updated + done.unchanged,
                     done.inserted,
@@ -127,7 +131,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Exit> {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => Ok(runtime.block_on(work)),
         Err(error) => {
-            eprintln!("credgate: the system gives no resources: {error}");
+            err!("credgate: the system gives no resources: {error}");
             Err(Exit::Failure)
         }
     }
@@ -141,7 +145,7 @@ fn tell(error: &SchemaError, file: Option<&std::path::Path>) -> Exit {
             Exit::Configuration
         }
         SchemaError::Migrate(error) => {
-            eprintln!("credgate: {error}");
+            err!("credgate: {error}");
             Exit::Store
         }
         SchemaError::Import(error) => {
@@ -150,7 +154,7 @@ fn tell(error: &SchemaError, file: Option<&std::path::Path>) -> Exit {
                 report.problem(format_args!("{}:{line}", file.unwrap_or("".as_ref()).display()), error.of_line());
             }
             list("error", &report.problems());
-            eprintln!("credgate: {error}");
+            err!("credgate: {error}");
             if error.lines().is_empty() { Exit::Store } else { Exit::Configuration }
         }
     }

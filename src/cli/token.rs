@@ -12,7 +12,10 @@ use clap::{Args, Subcommand};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::Exit;
+use super::{
+    Exit,
+    print::{err, out},
+};
 
 #[derive(Debug, Subcommand)]
 pub enum Token {
@@ -36,21 +39,21 @@ impl Token {
         let token = match new() {
             Ok(token) => token,
             Err(error) => {
-                eprintln!("credgate: the system gives no randomness: {error}");
+                err!("credgate: the system gives no randomness: {error}");
                 return Exit::Failure;
             }
         };
         match token_file {
-            None => println!("token  {}", *token),
+            None => out!("token  {}", *token),
             Some(path) => {
                 if let Err(error) = write_private(&path, format!("{}\n", *token).as_bytes()) {
-                    eprintln!("credgate: {}: {error}", path.display());
+                    err!("credgate: {}: {error}", path.display());
                     return Exit::Failure;
                 }
-                println!("token  written to {}", path.display());
+                out!("token  written to {}", path.display());
             }
         }
-        println!("sha256 {}", digest(&token));
+        out!("sha256 {}", digest(&token));
         Exit::Clean
     }
 }
