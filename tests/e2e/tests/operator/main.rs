@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
 
+mod canary;
+mod canary_starts;
 mod certificates;
 mod client_certificates;
 mod config_file;
@@ -15,5 +17,7 @@ mod config_provider;
 mod config_values;
 mod csv_refused;
 mod csv_served;
+mod many_nodes;
+mod python;
 mod refusal;
 mod token_files;

@@ -61,7 +61,10 @@ impl Sample {
     pub fn run(&self, command: &str, text: &str) -> Finished {
         let path = self.deployment.path("credgate.toml");
         std::fs::write(&path, text).unwrap();
-        Process::run(on(&path, command), BOUND)
+        let mut run = on(&path, command);
+        // Nothing but `[log]` decides what is said.
+        run.env("RUST_LOG", "trace");
+        Process::run(run, BOUND)
     }
 
     /// Both commands refuse this text with exit code 78, on standard error alone, in the same words.
