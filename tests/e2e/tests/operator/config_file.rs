@@ -51,7 +51,7 @@ fn what_is_not_toml_is_told_with_its_line_and_without_its_text() {
     for broken in [
         format!("url = \"{secret}"),
         format!("url = {secret}"),
-        format!("{secret}"),
+        secret.to_owned(),
         format!("url = \"a\" {secret}"),
         format!("[provider.{secret}"),
         format!("url = \"\\q{secret}\""),

@@ -104,6 +104,10 @@ fn a_drain_shorter_than_a_lookup_is_a_warning() {
     let warnings = sample.accepted(&sample.with("drain_timeout = \"5s\"", "drain_timeout = \"1s\""));
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains(": shutdown.drain_timeout: is shorter than lookup.timeout"), "{warnings:?}");
+
+    let text = sample.with_all(&[("drain_timeout = \"5s\"", "drain_timeout = \"1s\""), ("queue = 1024", "queue = -1")]);
+    let refusal = sample.refused(&text);
+    assert_eq!((&refusal.warnings, refusal.errors.len()), (&warnings, 1), "beside an error it is told too");
 }
 
 #[test]
