@@ -1,7 +1,7 @@
 //! TLS handshakes under way: bounded in number and time.
 //!
 //! When the table is full, the oldest connection that has not yet sent a whole ClientHello makes room: connections that
-//! stay silent cannot keep those out that speak.
+//! stay silent cannot keep those out that speak. In a burst the oldest may itself still wait for a place.
 
 use std::{
     collections::VecDeque,
@@ -15,14 +15,14 @@ use tokio::{
     net::TcpStream,
     sync::{OwnedSemaphorePermit, Semaphore},
 };
-use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
+use tokio_rustls::{LazyConfigAcceptor, StartHandshake, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
 /// The table.
 #[derive(Debug)]
 pub struct Handshakes {
     places: Arc<Semaphore>,
-    /// Those without a ClientHello, oldest first.
+    /// Those without a ClientHello, oldest first, those that wait for a place included.
     silent: Mutex<VecDeque<CancellationToken>>,
 }
 
@@ -64,21 +64,32 @@ impl Handshakes {
         socket: TcpStream,
         tls: Arc<ServerConfig>,
     ) -> Result<TlsStream<TcpStream>, HandshakeError> {
-        let _place = self.place().await.ok_or(HandshakeError::NoRoom)?;
-        let silent = self.line_up();
-        let start = tokio::select! {
-            start = LazyConfigAcceptor::new(Acceptor::default(), socket) => start?,
-            () = silent.token.cancelled() => return Err(HandshakeError::NoRoom),
-        };
-        drop(silent);
+        let (_place, start) = self.hello(socket).await?;
         Ok(start.into_stream(tls).await?)
+    }
+
+    /// Waits for a place, and there for the ClientHello, unless it has to make room before that.
+    async fn hello(
+        &self,
+        socket: TcpStream,
+    ) -> Result<(OwnedSemaphorePermit, StartHandshake<TcpStream>), HandshakeError> {
+        let silent = self.line_up();
+        let hello = async {
+            let place = self.place().await.ok_or(HandshakeError::NoRoom)?;
+            Ok((place, LazyConfigAcceptor::new(Acceptor::default(), socket).await?))
+        };
+        tokio::select! {
+            hello = hello => hello,
+            () = silent.token.cancelled() => Err(HandshakeError::NoRoom),
+        }
     }
 
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Some(place);
         }
-        // Whoever makes room gives the place back as soon as its task runs; with nobody silent there is no room.
+        // Whoever makes room gives the place back as soon as its task runs. It is the asking connection itself when all
+        // others have spoken: then there is no room.
         self.lock().pop_front()?.cancel();
         Arc::clone(&self.places).acquire_owned().await.ok()
     }
@@ -105,5 +116,36 @@ impl Drop for Silent<'_> {
         // Cancelling is how a token is told from its neighbours.
         self.token.cancel();
         self.table.lock().retain(|token| !token.is_cancelled());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt as _, poll};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn silent(listener: &TcpListener) -> (TcpStream, TcpStream) {
+        let (near, far) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+        (near.unwrap(), far.unwrap().0)
+    }
+
+    #[tokio::test]
+    async fn the_oldest_silent_ones_make_room_also_in_a_burst() {
+        let table = Handshakes::new(2);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (mut peers, mut line) = (Vec::new(), Vec::new());
+        for _ in 0..5 {
+            let (peer, socket) = silent(&listener).await;
+            peers.push(peer);
+            line.push(Box::pin(table.hello(socket)));
+        }
+        for waiting in &mut line {
+            assert!(poll!(waiting).is_pending());
+        }
+        let told: Vec<bool> =
+            line.iter_mut().map(|one| matches!(one.now_or_never(), Some(Err(HandshakeError::NoRoom)))).collect();
+        assert_eq!(told, [true, true, true, false, false]);
     }
 }
