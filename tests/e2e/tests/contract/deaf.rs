@@ -16,13 +16,14 @@ pub async fn deaf(deployment: &Deployment, address: std::net::SocketAddr, identi
 fn muffled(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> DuplexStream {
     let (near, far) = duplex(1 << 20);
     let (from_gateway, mut to_gateway) = split(stream);
-    let (mut from_client, to_client) = split(far);
+    let (mut from_client, mut to_client) = split(far);
     tokio::spawn(async move {
         let _ = copy(&mut from_client, &mut to_gateway).await;
         to_gateway.shutdown().await
     });
     tokio::spawn(async move {
-        let _ = pass(from_gateway, to_client).await;
+        let _ = pass(from_gateway, &mut to_client).await;
+        to_client.shutdown().await
     });
     near
 }
