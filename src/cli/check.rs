@@ -27,6 +27,7 @@ impl CheckConfig {
             Ok(config) => config,
             Err(exit) => return exit,
         };
+        list("warning", &config.warnings);
         let budget = config.shutdown.total();
         if self.open {
             let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() else {
@@ -53,13 +54,11 @@ impl CheckConfig {
     }
 }
 
-/// Loads a configuration; what is wrong with it goes to standard error.
+/// Loads a configuration; what is wrong with it goes to standard error. The warnings of a good one are the caller's to
+/// tell.
 pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<config::Config, Exit> {
     match config::load(path, kinds) {
-        Ok(config) => {
-            list("warning", &config.warnings);
-            Ok(config)
-        }
+        Ok(config) => Ok(config),
         Err(refused) => {
             list("warning", &refused.warnings);
             list("error", &refused.problems);

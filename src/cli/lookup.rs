@@ -61,6 +61,8 @@ impl Lookup {
         match result {
             Ok(password) if self.show_password => out!("{}", password.expose()),
             Ok(_) => out!("found (--show-password prints it)"),
+            // It begins with the step that failed.
+            Err(LookupError::Dial(error)) => err!("credgate: {error}"),
             Err(error) => err!("credgate: {}: {error}", ending.code),
         }
     }
