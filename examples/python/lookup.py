@@ -23,7 +23,7 @@ class NodeNotFound(Exception):
 
 
 class LookupFailed(Exception):
-    """The store could not be asked. Says nothing about the node: use an unexpired cached password, or refuse for now."""
+    """The store could not be asked, which says nothing about the node: use a cached password, or refuse for now."""
 
     def __init__(self, code, reason, retry_after):
         super().__init__(f"{code} {reason}".strip())

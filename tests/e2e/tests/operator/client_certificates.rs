@@ -38,7 +38,7 @@ async fn refused(
         let identity = deployment.registrar.with_certificate(certificate.clone());
         let ended = Process::run(deployment.lookup_command("2000", gateway.lookup, &identity), BOUND);
         assert_eq!(ended.exit.code, Some(4), "{}", ended.stderr);
-        assert!(ended.stderr.contains(&format!("tls: {told}")), "{told}: {}", ended.stderr);
+        assert!(ended.stderr.starts_with(&format!("credgate: tls: {told}")), "{told}: {}", ended.stderr);
         asked += 1.0;
         let failed = |text: &str| gateway.log.lines()[mark..].iter().find(|line| line.says(text)).cloned();
         if let Some(line) = failed("connection failed") {

@@ -96,7 +96,7 @@ fn nobody_there_is_unavailable_and_not_a_missing_node() {
     let (token, addr) = (token.to_str().unwrap(), port.to_string());
     let ended = run("credgate", &["lookup", "2000", "--addr", &addr, "--token-file", token, "--plaintext"]);
     assert_eq!(ended.exit.code, Some(3), "{}", ended.stderr);
-    assert!(ended.stderr.contains("connect: connection refused"), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("credgate: connect: connection refused\n"), "{}", ended.stderr);
 }
 
 #[test]

@@ -140,4 +140,6 @@ async fn a_file_that_everybody_may_read_is_a_warning_at_both_commands() {
     let gateway = deployment.start();
     let logged = gateway.log.wait_for(|line| line.says("configuration"), BOUND);
     assert!(logged.field("warning").unwrap().contains(&words), "{}", logged.text);
+    let foreign = gateway.log.lines().into_iter().find(|line| line.json().is_null());
+    assert!(foreign.is_none(), "not a line of the log: {foreign:?}");
 }

@@ -7,6 +7,7 @@
 
 mod canary;
 mod canary_starts;
+mod certificate_files;
 mod certificates;
 mod client_certificates;
 mod command_line;
@@ -22,5 +23,7 @@ mod documentation;
 mod init;
 mod many_nodes;
 mod python;
+mod python_endings;
+mod python_health;
 mod refusal;
 mod token_files;

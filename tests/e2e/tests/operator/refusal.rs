@@ -98,7 +98,7 @@ impl Refusal {
         Self { folder, config: config.into(), errors, warnings, whole }
     }
 
-    /// Exactly these errors, in any order: the line of `credgate.toml` that holds `anchor` (empty: line 1), the key, and
+    /// Exactly these errors, in any order: what stands in their line of `credgate.toml` (nothing: line 1), the key,
     /// words of the sentence.
     pub fn says(&self, wanted: &[(&str, &str, &str)]) {
         assert_eq!(self.errors.len(), wanted.len(), "wanted {wanted:?}, got\n{}", self.whole);

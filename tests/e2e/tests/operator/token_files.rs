@@ -1,4 +1,4 @@
-//! Token files as `credgate lookup` and `credgate-probe` take them (S5): one trailing line ending, and nothing else odd.
+//! Token files of `credgate lookup` and `credgate-probe` (S5): one trailing line ending, and nothing else that is odd.
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 

@@ -1,4 +1,4 @@
-"""Check and Watch with grpcio-health-checking. argv: client.json; prints what comes, a line each, until the stream ends."""
+"""Check and Watch with grpcio-health-checking; prints what comes until the stream ends. argv: client.json"""
 
 import json
 import sys
