@@ -112,9 +112,8 @@ async fn a_caller_that_leaves_during_the_drain_is_not_waited_for() {
 async fn without_work_nothing_of_the_patience_is_used() {
     let deployment = Deployment::mtls().with_scripted(4).set("shutdown.drain_timeout", "50s");
     let deployment = deployment.set("shutdown.close_timeout", "50s");
-    let (gateway, script) = deployment.start_scripted().await;
+    let (gateway, _) = deployment.start_scripted().await;
     reaches(&gateway, "credgate_ready", &[], 1.0).await;
     gateway.terminate();
     ends(&gateway, 0).await;
-    drop(script);
 }
