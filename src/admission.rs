@@ -4,7 +4,7 @@ mod capacity;
 mod rate;
 
 pub use capacity::{Capacity, Exhausted};
-pub use rate::{Limit, Limited, Rate, RateLimits};
+pub use rate::{Limit, Limited, Rate, RateLimits, Scope};
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -4,6 +4,8 @@
 
 mod drain;
 mod files;
+mod gauges;
+mod process;
 mod start;
 
 pub use start::{NotOpen, open};

@@ -1,9 +1,15 @@
 //! How often lookups may come: in all, per identity and per source address. An absent limit is off.
 //!
+//! In shadow mode nothing is refused, only counted: that is how limits are sized on live traffic.
+//!
 //! Tables of keys are bounded. When one is full, keys it does not hold share one overflow bucket, so that a flood of
 //! addresses costs no memory and pushes nobody else's state out.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{
+    num::NonZeroU32,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use governor::{
     DefaultDirectRateLimiter, NotUntil, Quota, RateLimiter,
@@ -34,6 +40,33 @@ pub struct RateLimits {
     pub identity: Option<Limit>,
     /// For each source address.
     pub source: Option<Limit>,
+    /// Count what would be refused, and let it through.
+    pub shadow: bool,
+}
+
+/// Which limit it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// That of all callers together.
+    Global,
+    /// That of the caller's identity.
+    Identity,
+    /// That of the caller's address.
+    Source,
+}
+
+impl Scope {
+    /// One of each.
+    pub const ALL: [Self; 3] = [Self::Global, Self::Identity, Self::Source];
+
+    /// The key in the configuration, and the metric label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Identity => "identity",
+            Self::Source => "source",
+        }
+    }
 }
 
 /// A limit refused the call.
@@ -51,6 +84,9 @@ pub struct Rate {
     /// One for each configured identity; empty when the limit is off.
     identity: Vec<DefaultDirectRateLimiter>,
     source: Option<RateLimiter<Source, Bounded<Source>, DefaultClock>>,
+    shadow: bool,
+    /// Calls over a limit, by [`Scope`].
+    over: [AtomicU64; Scope::ALL.len()],
 }
 
 /// Most source addresses that are told apart: some 10 MB (governor and dashmap take about 35 bytes a key, measured with
@@ -68,22 +104,39 @@ impl Rate {
             source: limits
                 .source
                 .map(|limit| RateLimiter::new(limit.quota(), Bounded::new(MOST_SOURCES), DefaultClock::default())),
+            shadow: limits.shadow,
+            over: Default::default(),
         }
     }
 
     /// Judges one lookup, from the narrowest limit to the widest, so that one noisy source does not use up what all share.
     pub fn admit(&self, source: Source, principal: Principal) -> Result<(), Limited> {
-        let refused = |until: NotUntil<QuantaInstant>| Limited { retry_after: until.wait_time_from(self.clock.now()) };
+        let over = |scope: Scope| move |until: NotUntil<QuantaInstant>| self.over(scope, until);
         if let Some(limiter) = &self.source {
-            limiter.check_key(&source).map_err(refused)?;
+            limiter.check_key(&source).or_else(over(Scope::Source))?;
         }
         if let Some(limiter) = self.identity.get(principal.index) {
-            limiter.check().map_err(refused)?;
+            limiter.check().or_else(over(Scope::Identity))?;
         }
         if let Some(limiter) = &self.global {
-            limiter.check().map_err(refused)?;
+            limiter.check().or_else(over(Scope::Global))?;
         }
         Ok(())
+    }
+
+    /// How many calls were over a limit: refused, or in shadow mode let through.
+    pub fn count_over(&self, scope: Scope) -> u64 {
+        self.over[scope as usize].load(Ordering::Relaxed)
+    }
+
+    /// Whether calls over a limit are let through.
+    pub fn is_shadow(&self) -> bool {
+        self.shadow
+    }
+
+    fn over(&self, scope: Scope, until: NotUntil<QuantaInstant>) -> Result<(), Limited> {
+        self.over[scope as usize].fetch_add(1, Ordering::Relaxed);
+        if self.shadow { Ok(()) } else { Err(Limited { retry_after: until.wait_time_from(self.clock.now()) }) }
     }
 
     /// Forgets sources whose buckets are full again. Called now and then.
@@ -117,13 +170,20 @@ mod tests {
 
     #[test]
     fn each_limit_counts_its_own() {
-        let limits = RateLimits { global: limit(1, 5), identity: limit(1, 3), source: limit(1, 2) };
+        let limits = RateLimits { global: limit(1, 5), identity: limit(1, 3), source: limit(1, 2), shadow: false };
         let rate = Rate::new(limits, 3);
         assert_eq!(admitted(&rate, "192.0.2.1", 0, 5), 2, "source");
         assert_eq!(admitted(&rate, "192.0.2.2", 0, 5), 1, "identity");
         assert_eq!(admitted(&rate, "192.0.2.3", 1, 5), 2, "source again");
         assert_eq!(admitted(&rate, "192.0.2.4", 2, 5), 0, "global");
         assert_eq!(admitted(&Rate::new(RateLimits::default(), 3), "192.0.2.1", 0, 1000), 1000, "off");
+    }
+
+    #[test]
+    fn in_shadow_mode_everything_passes_and_is_counted() {
+        let rate = Rate::new(RateLimits { source: limit(1, 2), shadow: true, ..RateLimits::default() }, 1);
+        assert_eq!(admitted(&rate, "192.0.2.1", 0, 10), 10);
+        assert_eq!(Scope::ALL.map(|scope| rate.count_over(scope)), [0, 0, 8]);
     }
 
     #[test]

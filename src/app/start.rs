@@ -4,10 +4,7 @@ use std::{
     io,
     net::{SocketAddr, TcpListener},
     panic::AssertUnwindSafe,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::AtomicUsize},
     time::Duration,
 };
 
@@ -19,7 +16,7 @@ use tokio::{
 };
 use tonic_health::pb::health_server::HealthServer;
 
-use super::{Gateway, files};
+use super::{Gateway, files, gauges, process};
 use crate::{
     admission::{Capacity, Rate},
     backend::Backend,
@@ -115,8 +112,8 @@ pub async fn open(settings: ProviderSettings) -> Result<Backend, NotOpen> {
 
 /// Starts everything, in order.
 pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
-    raise_descriptor_limit();
-    forbid_core_dumps();
+    process::raise_descriptor_limit();
+    process::forbid_core_dumps();
     let phases = Phases::new();
     let board = Arc::new(Board::new(phases.clone(), config.health.max_age, config.health.stuck_after));
     let metrics = Arc::new(Metrics::new()?);
@@ -164,10 +161,10 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
         closing: lookups.clone(),
     };
     tokio::spawn(lookup_door.serve());
-    tokio::spawn(tidy(lookup));
+    tokio::spawn(tidy(Arc::clone(&lookup)));
     let differing = Arc::new(AtomicUsize::new(0));
     tokio::spawn(files::watch(config.files, config.health.file_interval, Arc::clone(&differing)));
-    measure(&metrics, &board, &capacity, &backend, differing);
+    gauges::register(&metrics, &board, &lookup, differing);
 
     phases.enter(Phase::Serving);
     board.refresh();
@@ -232,42 +229,6 @@ async fn tidy(lookup: Arc<Lookup>) {
     loop {
         sleep(TIDY).await;
         lookup.rate.tidy();
-    }
-}
-
-/// Gauges that are read at each scrape.
-fn measure(
-    metrics: &Metrics,
-    board: &Arc<Board>,
-    capacity: &Arc<Capacity>,
-    backend: &Arc<Backend>,
-    differing: Arc<AtomicUsize>,
-) {
-    let (board, backend) = (Arc::clone(board), Arc::clone(backend));
-    let [total, in_use, overdue, queue] = [(); 4].map(|()| Arc::clone(capacity));
-    metrics.gauge("credgate_ready", move || usize::from(board.verdicts().readiness));
-    metrics.gauge("credgate_slots", move || total.total());
-    metrics.gauge("credgate_slots_in_use", move || in_use.in_use());
-    metrics.gauge("credgate_slots_overdue", move || overdue.overdue());
-    metrics.gauge("credgate_outage", move || usize::from(backend.watchdog().is_on()));
-    metrics.gauge("credgate_queue", move || queue.waiting());
-    metrics.gauge("credgate_files_differ", move || differing.load(Ordering::Relaxed));
-}
-
-/// More descriptors cost nothing; the hard limit is what the administrator grants.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
-        tracing::warn!(%error, "cannot raise the descriptor limit to the hard one");
-    }
-}
-
-/// Memory holds every password in clear.
-fn forbid_core_dumps() {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
-        tracing::warn!(%error, "cannot forbid core dumps");
     }
 }
 

@@ -11,7 +11,11 @@ pub fn read(section: &Section<'_>) -> RateLimits {
         global: limit(&section.section("global")),
         identity: limit(&section.section("identity")),
         source: limit(&section.section("source")),
+        shadow: section.or("shadow", false),
     };
+    if limits.shadow {
+        section.warning("shadow", "is on: calls over a limit are counted and let through");
+    }
     section.finish();
     limits
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use http::HeaderMap;
-use metrics::{Gauge, gauge, with_local_recorder};
+use metrics::{Label, counter, gauge, with_local_recorder};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use tokio::time::Instant;
 use tonic::Code;
@@ -25,8 +25,8 @@ pub struct Metrics {
     readings: Mutex<Vec<Reading>>,
 }
 
-/// A gauge that is read when somebody looks.
-type Reading = (Gauge, Box<dyn Fn() -> usize + Send>);
+/// Reads a value when somebody looks.
+type Reading = Box<dyn Fn() + Send>;
 
 /// Seconds: from a table in memory (10 µs) to the longest lookup.
 const BUCKETS: [f64; 14] =
@@ -66,15 +66,19 @@ impl Metrics {
     /// Makes a gauge whose value is read at each scrape.
     pub fn gauge(&self, name: &'static str, read: impl Fn() -> usize + Send + 'static) {
         let gauge = with_local_recorder(&self.recorder, || gauge!(name));
-        self.readings().push((gauge, Box::new(read)));
+        #[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^53")]
+        self.readings().push(Box::new(move || gauge.set(read() as f64)));
+    }
+
+    /// Makes a counter that somebody else counts, read at each scrape.
+    pub fn counter(&self, name: &'static str, labels: Vec<Label>, read: impl Fn() -> u64 + Send + 'static) {
+        let counter = with_local_recorder(&self.recorder, || counter!(name, labels));
+        self.readings().push(Box::new(move || counter.absolute(read())));
     }
 
     /// The page that Prometheus reads (text format 0.0.4).
     pub fn render(&self) -> String {
-        for (gauge, read) in self.readings().iter() {
-            #[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^53")]
-            gauge.set(read() as f64);
-        }
+        self.readings().iter().for_each(|read| read());
         self.handle.run_upkeep();
         self.handle.render()
     }

@@ -112,6 +112,10 @@ fn describe() {
         "Connections refused, or without any authenticated RPC, by cause"
     );
     describe_gauge!("credgate_ready", "1 while readiness is SERVING");
+    describe_counter!(
+        "credgate_rate_limit_exceeded_total",
+        "Lookups over a limit of [rate], refused or (mode=shadow) not"
+    );
     describe_gauge!("credgate_slots", "Lookups that can run at once");
     describe_gauge!("credgate_slots_in_use", "Slots taken by lookups and by work whose caller has left");
     describe_gauge!("credgate_slots_overdue", "Slots taken by work that is past its deadline");
