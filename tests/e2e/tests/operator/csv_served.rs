@@ -2,11 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use credgate_support::{
-    deployment::Deployment,
-    grpc::Client,
-    process::{Gateway, Process},
-};
+use credgate_support::{deployment::Deployment, grpc::Client, process::Process};
 
 use crate::refusal::BOUND;
 
@@ -102,31 +98,6 @@ async fn the_file_of_an_older_registrar_is_served() {
 #[tokio::test]
 async fn an_empty_file_that_is_meant_knows_no_node() {
     answers("node_id,password\n", "[provider.csv]\nallow_empty = true", &[("2000", NOT_FOUND)]).await;
-}
-
-#[tokio::test]
-async fn the_loaded_table_keeps_serving_when_its_file_changes_or_goes() {
-    let deployment = Deployment::mtls().with_nodes(3).set("health.file_interval", "50ms");
-    let gateway = deployment.start();
-    let client = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
-    let file = deployment.path("nodes.csv");
-    let told = async |gateway: &Gateway, mark: usize, words: &str| {
-        let line =
-            gateway.log.seen(mark, |line| line.field("message").is_some_and(|m| m.starts_with(words)), BOUND).await;
-        assert_eq!(line.field("path"), Some(file.to_str().unwrap()), "{}", line.text);
-    };
-    let original = fs::read(&file).unwrap();
-    fs::write(&file, "node_id,password\n2000,other\n").unwrap();
-    told(&gateway, 0, "file differs from what is loaded").await;
-    assert_eq!(client.lookup("2000").await.unwrap(), deployment.nodes.password("2000"));
-    let mark = gateway.log.mark();
-    fs::remove_file(&file).unwrap();
-    told(&gateway, mark, "file is gone or unreadable").await;
-    assert_eq!(client.lookup("2001").await.unwrap(), deployment.nodes.password("2001"));
-    let mark = gateway.log.mark();
-    fs::write(&file, original).unwrap();
-    told(&gateway, mark, "file is again what is loaded").await;
-    assert_eq!(client.check("readiness").await.unwrap().as_str_name(), "SERVING");
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ mod csv_served;
 mod documentation;
 mod init;
 mod many_nodes;
+mod mounts;
 mod python;
 mod python_endings;
 mod python_health;
