@@ -55,7 +55,9 @@ async fn look_up(deployment: &Deployment, gateway: &Gateway) -> (Vec<Duration>, 
     let client = Client::open(deployment, gateway.lookup, &deployment.registrar).await;
     let nodes: Vec<_> = deployment.nodes.iter().collect();
     // Every fourth lookup is of a node that is being written to.
-    let asked = (0..LOOKUPS).map(|index| nodes[if index % 4 == 0 { index / 4 % 2 } else { index * 7919 % NODES }]);
+    let written_to = [CHANGED, SWITCHED].map(|node| (node, deployment.nodes.password(node)));
+    let asked =
+        (0..LOOKUPS).map(|index| if index % 4 == 0 { written_to[index / 4 % 2] } else { nodes[index * 7919 % NODES] });
     let answers = stream::iter(asked)
         .map(|(node, password)| {
             let client = &client;
