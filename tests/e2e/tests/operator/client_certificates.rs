@@ -99,3 +99,20 @@ async fn each_wrong_client_certificate_is_refused_for_its_own_reason() {
     let fresh = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
     assert_eq!(fresh.lookup("2001").await.unwrap(), deployment.nodes.password("2001"));
 }
+
+#[test]
+fn the_control_listener_refuses_them_too_and_the_probe_says_why() {
+    let deployment = Deployment::mtls();
+    let gateway = deployment.start();
+    let expired = Leaf::client().common_name("probe").dns("probe.example.net").expired(Duration::from_hours(1));
+    let expired = deployment.probe.with_certificate(Some(deployment.ca.issue(&expired)));
+    let ended = Process::run(deployment.probe_command("readiness", gateway.control, &expired), BOUND);
+    let wanted =
+        format!("readiness of {}: tls: the server says that our client certificate has expired\n", gateway.control);
+    assert_eq!((ended.exit.code, ended.stderr), (Some(1), wanted));
+    let line = gateway.log.wait_for(|line| line.says("connection failed"), BOUND);
+    let fields = ["listener", "cause", "peer"].map(|name| line.field(name));
+    assert_eq!(fields, [Some("control"), Some("bad_certificate"), Some("127.0.0.1")], "{}", line.text);
+    let good = Process::run(deployment.probe_command("readiness", gateway.control, &deployment.probe), BOUND);
+    assert_eq!(good.exit.code, Some(0), "{}", good.stderr);
+}

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use credgate_support::{
     canary::Canary,
-    process::{Finished, Process, executable},
+    process::{Finished, Gateway, Process, executable},
 };
 
 use crate::refusal::{BOUND, Sample, on};
@@ -98,6 +98,10 @@ fn the_environment_names_the_file_where_the_command_line_does_not() {
     let ended = Process::run(command, BOUND);
     assert_eq!(ended.exit.code, Some(0), "{}", ended.stderr);
     assert!(ended.stdout.starts_with(&format!("{}: good\n", path.display())), "{}", ended.stdout);
+
+    let mut command = executable("credgate");
+    command.arg("serve").env("CREDGATE_CONFIG", &path);
+    Gateway::ready(Process::start(command));
 
     let mut command = on(&path, "check-config");
     command.env("CREDGATE_CONFIG", "/nowhere");
