@@ -1,5 +1,7 @@
 //! SIGTERM: what is under way gets its answer, what comes new is told to go elsewhere, whoever watches is told.
 
+use std::time::Duration;
+
 use credgate_client::ServingStatus;
 use credgate_support::{
     deployment::Deployment,
@@ -9,6 +11,7 @@ use credgate_support::{
     scripted::Behaviour,
     wire::Target,
 };
+use tokio::time::timeout;
 
 use crate::{
     deaf::deaf,
@@ -133,6 +136,8 @@ async fn watches_are_told_and_end_with_ok() {
     }
     assert_eq!(far.next(BOUND).await, Ok(Some(ServingStatus::NotServing)));
     assert_eq!(probe.check("liveness").await, Ok(ServingStatus::Serving), "nothing has ended there");
+    let early = timeout(Duration::from_millis(100), far_liveness.next(BOUND)).await;
+    assert!(early.is_err(), "{early:?}");
     script.release_all().await;
     assert_eq!(running.finish(BOUND).await.ending(), "NOT_FOUND NODE_NOT_FOUND");
     assert_eq!(far.next(BOUND).await, Ok(None));
