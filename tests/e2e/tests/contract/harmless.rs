@@ -15,7 +15,7 @@ use credgate_support::{
 };
 use tokio::{io::AsyncWriteExt, task::JoinHandle};
 
-use crate::ground::{BOUND, becomes, raw, reaches, send};
+use crate::ground::{BOUND, raw, reaches, send};
 
 const FAILED: &str = "credgate_connections_failed_total";
 
@@ -158,44 +158,4 @@ async fn good_clients_notice_nothing_of_requests_that_are_too_much() {
         assert_eq!(answer.password().as_deref(), Some(deployment.nodes.password("2000")), "{answer:?}");
     }
     good.end().await;
-}
-
-#[tokio::test]
-async fn one_source_cannot_take_all_places() {
-    let deployment = Deployment::mtls().set("limits.connections_per_source", 5).set("limits.connections", 7);
-    let gateway = deployment.start();
-    let target = deployment.target(gateway.lookup, &deployment.registrar);
-    let mut held = wire::silent(gateway.lookup, 5).await;
-    reaches(&gateway, "credgate_connections", &[("listener", "lookup")], 5.0).await;
-    let mut sixth = target.connect_tcp().await.unwrap();
-    closed_within(&mut sixth, BOUND).await;
-    reaches(&gateway, FAILED, &[("cause", "too_many_of_source")], 1.0).await;
-
-    let far = target.clone().from([127, 0, 0, 2]);
-    let connection = Connection::open(&far).await.unwrap();
-    let answer = send(&connection, Request::lookup("2000").token(&deployment.registrar.token)).await;
-    assert_eq!(answer.ending(), "OK", "another source has its own places: {answer:?}");
-    held.push(far.connect_tcp().await.unwrap());
-    reaches(&gateway, "credgate_connections", &[("listener", "lookup")], 7.0).await;
-    let mut eighth = target.from([127, 0, 0, 3]).connect_tcp().await.unwrap();
-    closed_within(&mut eighth, BOUND).await;
-    reaches(&gateway, FAILED, &[("cause", "too_many")], 1.0).await;
-    let probe = Client::open(&deployment, gateway.control, &deployment.probe).await;
-    assert_eq!(probe.check("liveness").await, Ok(credgate_client::ServingStatus::Serving));
-}
-
-/// T11: a full table of handshakes makes room from its oldest silent entry.
-#[tokio::test]
-async fn silent_connections_make_room_for_those_that_speak() {
-    let deployment = Deployment::mtls().set("limits.handshakes", 4).set("limits.handshake_timeout", "50s");
-    let gateway = deployment.start();
-    let mut silent = wire::silent(gateway.lookup, 12).await;
-    reaches(&gateway, FAILED, &[("cause", "no_room")], 8.0).await;
-    becomes(&gateway, "credgate_connections", &[("listener", "lookup")], 4.0).await;
-    for _ in 0..6 {
-        let client = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
-        assert_eq!(client.lookup("2000").await.unwrap(), deployment.nodes.password("2000"));
-        silent.extend(wire::silent(gateway.lookup, 2).await);
-    }
-    reaches(&gateway, FAILED, &[("cause", "no_room")], 20.0).await;
 }

@@ -23,6 +23,7 @@ mod health_watch;
 mod lookup_command;
 mod outage;
 mod outcomes;
+mod places;
 mod probe_command;
 mod rates;
 mod requests;

@@ -9,30 +9,33 @@ use credgate_support::{
     scripted::Behaviour,
 };
 
-use crate::{ground::send, row};
+use crate::{
+    ground::{number, send},
+    row,
+};
 
-/// Buckets of three that do not refill while a test runs.
+/// Buckets of twenty that hardly refill while a test runs.
 fn limited(limit: &str) -> Deployment {
-    Deployment::mtls().merge(&format!("[rate]\n{limit} = {{ per_second = 1, burst = 3 }}"))
+    Deployment::mtls().merge(&format!("[rate]\n{limit} = {{ per_second = 1, burst = 20 }}"))
 }
 
 async fn from(deployment: &Deployment, gateway: &Gateway, identity: &Identity, source: [u8; 4]) -> Connection {
     Connection::open(&deployment.target(gateway.lookup, identity).from(source)).await.unwrap()
 }
 
-/// How many of ten lookups at once get through.
+/// How many of thirty lookups at once get through.
 async fn admitted(connection: &Connection, identity: &Identity) -> usize {
-    let calls = (0..10).map(|_| send(connection, Request::lookup("2000").token(&identity.token)));
+    let calls = (0..30).map(|_| send(connection, Request::lookup("2000").token(&identity.token)));
     let endings: Vec<_> = futures::future::join_all(calls).await.iter().map(|answer| answer.ending()).collect();
     let admitted = endings.iter().filter(|ending| *ending == "OK").count();
     let refused = endings.iter().filter(|ending| *ending == "RESOURCE_EXHAUSTED RATE_LIMITED").count();
-    assert_eq!(admitted + refused, 10, "{endings:?}");
+    assert_eq!(admitted + refused, 30, "{endings:?}");
     admitted
 }
 
-/// The burst, and what a busy machine lets the bucket refill meanwhile; never all ten.
+/// The burst, and what a busy machine lets the bucket refill meanwhile: fewer than all, and fewer than two bursts.
 fn is_limited(admitted: usize) -> bool {
-    (3..8).contains(&admitted)
+    (20..30).contains(&admitted)
 }
 
 #[tokio::test]
@@ -99,4 +102,15 @@ async fn the_limit_of_a_source_is_its_own_whoever_comes() {
     let second = admitted(&neighbour, &west).await;
     assert!(is_limited(first) && is_limited(first + second), "{first} and {second}");
     assert!(is_limited(admitted(&far, &deployment.registrar).await), "another source has its own bucket");
+}
+
+#[tokio::test]
+async fn a_shadow_refuses_nobody_and_counts() {
+    let deployment = limited("global").set("rate.shadow", true);
+    let gateway = deployment.start();
+    let east = from(&deployment, &gateway, &deployment.registrar, [127, 0, 0, 1]).await;
+    assert_eq!(admitted(&east, &deployment.registrar).await, 30);
+    let over = number(&gateway, "credgate_rate_limit_exceeded_total", &[("mode", "shadow")]).await;
+    assert!((1.0..=10.0).contains(&over), "{over}");
+    assert_eq!(row::RATE_LIMITED.counted(&gateway, "LookupCredential").await, 0.0);
 }
