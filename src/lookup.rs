@@ -77,6 +77,7 @@ impl Lookup {
         let node = self.node_ids.parse(&request.node_id)?;
         let turn = self.backend.watchdog().admit()?;
         let slot = self.capacity.slot(deadline).await?;
+        let turn = self.backend.watchdog().confirm(turn)?;
         let answer = self.backend.lookup(&node, deadline, turn, slot).await?;
         answer.ok_or(Ended::from(Outcome::NodeNotFound))
     }

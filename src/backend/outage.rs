@@ -27,7 +27,7 @@ pub struct Outage;
 #[derive(Debug)]
 pub struct Turn {
     /// Held by a trial until it has ended.
-    _trial: Option<OwnedSemaphorePermit>,
+    trial: Option<OwnedSemaphorePermit>,
 }
 
 /// What is known of the backend from the endings of lookups and checks.
@@ -75,9 +75,14 @@ impl Watchdog {
     /// Lets a lookup through, as a trial while an outage lasts.
     pub fn admit(&self) -> Result<Turn, Outage> {
         if !self.is_on() {
-            return Ok(Turn { _trial: None });
+            return Ok(Turn { trial: None });
         }
-        Arc::clone(&self.trials).try_acquire_owned().map(|permit| Turn { _trial: Some(permit) }).map_err(|_| Outage)
+        Arc::clone(&self.trials).try_acquire_owned().map(|permit| Turn { trial: Some(permit) }).map_err(|_| Outage)
+    }
+
+    /// The same for a lookup that has waited since: an outage may have begun meanwhile.
+    pub fn confirm(&self, turn: Turn) -> Result<Turn, Outage> {
+        if turn.trial.is_some() { Ok(turn) } else { self.admit() }
     }
 
     /// A lookup has ended. One that was left by its caller has not, and is not told here.

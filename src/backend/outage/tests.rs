@@ -86,6 +86,17 @@ async fn two_at_a_time_try_and_the_first_answer_ends_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lookup_that_waited_into_an_outage_becomes_a_trial_or_is_refused() {
+    let watchdog = Watchdog::default();
+    let waited = [(); 3].map(|()| watchdog.admit().unwrap());
+    (0..IN_A_ROW).for_each(|_| watchdog.looked_up(&unavailable(), own()));
+    let [first, second, third] = waited.map(|turn| watchdog.confirm(turn));
+    let trials = [first.unwrap(), second.unwrap()];
+    assert_eq!(third.unwrap_err(), Outage);
+    assert!(trials.into_iter().all(|trial| watchdog.confirm(trial).is_ok()), "a trial stays one");
+}
+
+#[tokio::test(start_paused = true)]
 async fn failures_and_the_end_of_an_outage_ask_for_a_check() {
     let watchdog = Watchdog::default();
     watchdog.looked_up(&Ok(()), own());
