@@ -5,6 +5,7 @@
 mod drain;
 mod files;
 mod gauges;
+mod last_resort;
 mod process;
 mod start;
 
@@ -62,13 +63,15 @@ async fn life(path: &Path, kinds: &[Box<dyn Kind>]) -> Exit {
     };
     match started {
         Ok(gateway) => {
-            let cause = tokio::select! {
-                signal = signals.stop() => signal,
-                () = health::stuck(Arc::clone(&gateway.board)), if exit_when_stuck => "every slot is stuck",
+            let (cause, is_stuck) = tokio::select! {
+                signal = signals.stop() => (signal, false),
+                () = health::stuck(Arc::clone(&gateway.board)), if exit_when_stuck => ("every slot is stuck", true),
             };
             tracing::info!(cause, within = %humantime::format_duration(budget.total()), "stopping");
             supervisor::stopping(budget.total());
-            gateway.drain(&mut signals).await
+            let exit = gateway.drain(&mut signals).await;
+            // A supervisor restarts what fails: whatever healed on the way, this was no wish of somebody to stop.
+            if is_stuck { Exit::Cut } else { exit }
         }
         Err(error) => {
             tracing::error!(%error, "cannot start");

@@ -110,6 +110,11 @@ impl Budget {
     pub fn total(self) -> Duration {
         self.lame_duck + self.drain + self.close + Self::REST
     }
+
+    /// The same after a second signal.
+    pub fn hurried(self) -> Duration {
+        self.close + Self::REST
+    }
 }
 
 /// The signals that end the gateway, and the one it ignores. Installed before anything else, since PID 1 ignores

@@ -16,7 +16,7 @@ use tokio::{
 };
 use tonic_health::pb::health_server::HealthServer;
 
-use super::{Gateway, files, gauges, process};
+use super::{Gateway, files, gauges, last_resort, process};
 use crate::{
     admission::{Capacity, Rate},
     backend::Backend,
@@ -27,7 +27,7 @@ use crate::{
     lookup::Lookup,
     principal::Identities,
     rpc::Rpc,
-    shutdown::{Phase, Phases},
+    shutdown::{Budget, Phase, Phases},
     supervisor,
     telemetry::{self, Metrics, OutcomeLog, Pages, Repeats},
 };
@@ -131,7 +131,8 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
         closing: control.clone(),
     };
     let pages = config.metrics.map(|address| listen("metrics", address)).transpose()?;
-    run_control(control_door, pages, Pages { metrics: Arc::clone(&metrics), board: Arc::clone(&board) })?;
+    let content = Pages { metrics: Arc::clone(&metrics), board: Arc::clone(&board) };
+    run_control(control_door, pages, content, config.shutdown)?;
 
     let backend = Arc::new(open(config.provider).await?);
     backend.check(Deadline::after(config.health.timeout)).await.map_err(NotOpen::from)?;
@@ -205,11 +206,12 @@ fn listen(listener: &'static str, address: SocketAddr) -> Result<TcpListener, St
 
 /// Gives the control listener, the metrics pages and the publisher a thread and a runtime of their own, which nothing
 /// that happens to lookups can slow down.
-fn run_control(door: Door, pages: Option<TcpListener>, content: Pages) -> io::Result<()> {
+fn run_control(door: Door, pages: Option<TcpListener>, content: Pages, budget: Budget) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async {
             tokio::spawn(health::publish(Arc::clone(&content.board)));
+            tokio::spawn(last_resort::stand_by(content.board.phases().clone(), budget));
             tokio::spawn(supervisor::keep_told(Arc::clone(&content.board)));
             if let Some(listener) = pages {
                 tokio::spawn(telemetry::serve(listener, content));

@@ -23,17 +23,24 @@ pub enum Exit {
     Configuration,
 }
 
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Failure => 1,
+            Self::NotFound => 2,
+            Self::Unavailable => 3,
+            Self::Refused => 4,
+            Self::Store => 69,
+            Self::Cut => 75,
+            Self::Configuration => 78,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Clean => 0,
-            Exit::Failure => 1,
-            Exit::NotFound => 2,
-            Exit::Unavailable => 3,
-            Exit::Refused => 4,
-            Exit::Store => 69,
-            Exit::Cut => 75,
-            Exit::Configuration => 78,
-        })
+        Self::from(exit.code())
     }
 }
