@@ -54,6 +54,8 @@ pub enum Behaviour {
         /// What follows.
         then: Box<Behaviour>,
     },
+    /// Blocks the runtime's thread until it is released; then there is no such node.
+    Block,
 }
 
 /// How a check goes.

@@ -102,6 +102,10 @@ fn perform(behaviour: Behaviour, lookup: Lookup) -> BoxFuture<'static, Answer> {
                 burn(Duration::from_millis(ms));
                 perform(*then, lookup).await
             }
+            Behaviour::Block => {
+                lookup.state.hold();
+                Ok(None)
+            }
         }
     })
 }
