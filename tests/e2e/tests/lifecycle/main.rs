@@ -1,0 +1,16 @@
+//! The life of a gateway, tried on its real executables: outages, stuck work, a supervisor, signals, rotation of every
+//! secret, rolling restarts.
+//!
+//! The basics of start, health and drain are tested in `contract`. Reading order: `ground` (the few words all modules
+//! use) and `replicas` (two gateways that restart), then any.
+
+#![expect(clippy::unwrap_used, reason = "test code: a failure here is a failed test")]
+
+mod blocked;
+mod ground;
+
+mod no_outage;
+mod outage;
+mod store_lost;
+mod stuck;
+mod supervisor;
