@@ -65,7 +65,7 @@ fn a_file_without_what_belongs_in_it_is_told_what_it_holds() {
         (
             "key",
             "server.key",
-            "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: x\n\nAAAA\n-----END EC PRIVATE KEY-----\n",
+            "-----BEGIN PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: x\n\nAAAA\n-----END PRIVATE KEY-----\n",
             "holds an encrypted private key; decrypt it first (openssl pkey",
         ),
     ] {

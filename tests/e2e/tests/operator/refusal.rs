@@ -98,10 +98,11 @@ impl Refusal {
         Self { folder, config: config.into(), errors, warnings, whole }
     }
 
-    /// Exactly these errors, in any order: what stands in their line of `credgate.toml` (nothing: line 1), the key,
-    /// words of the sentence.
+    /// No warning and exactly these errors, in any order: what stands in their line of `credgate.toml` (nothing: line
+    /// 1), the key, words of the sentence.
     pub fn says(&self, wanted: &[(&str, &str, &str)]) {
         assert_eq!(self.errors.len(), wanted.len(), "wanted {wanted:?}, got\n{}", self.whole);
+        assert_eq!(self.warnings.len(), 0, "{}", self.whole);
         for (anchor, key, words) in wanted {
             let place = format!("{}/credgate.toml:{}: {key}: ", self.folder, line_of(&self.config, anchor));
             self.holds(&place, words);
