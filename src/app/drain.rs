@@ -17,14 +17,13 @@ const FLUSH: Duration = Duration::from_millis(300);
 impl Gateway {
     /// From the first signal to the exit code.
     pub(super) async fn drain(self, signals: &mut Signals) -> Exit {
-        let hurried = tokio::select! {
-            () = self.finish_lookups() => false,
+        let (cut, hurried) = tokio::select! {
+            cut = self.finish_lookups() => (cut, false),
             signal = signals.stop() => {
                 tracing::warn!(signal, "second signal: cutting what is under way");
-                true
+                (self.in_flight.len(), true)
             }
         };
-        let cut = self.in_flight.len();
         self.enter(Phase::Closing);
         self.lookups.goaway.cancel();
         self.lookups.kill.cancel();
@@ -39,8 +38,9 @@ impl Gateway {
         self.close(cut).await
     }
 
-    /// Lame duck, then no new lookups, then those under way, each within its budget.
-    async fn finish_lookups(&self) {
+    /// Lame duck, then no new lookups, then those under way, each within its budget. Returns how many did not finish; those
+    /// that come later and are refused are none of them.
+    async fn finish_lookups(&self) -> usize {
         self.enter(Phase::LameDuck);
         sleep(self.budget.lame_duck).await;
         self.enter(Phase::Draining);
@@ -48,11 +48,13 @@ impl Gateway {
         self.in_flight.close();
         self.lookups.connections.close();
         if timeout(self.budget.drain, self.in_flight.wait()).await.is_err() {
-            tracing::warn!(lookups = self.in_flight.len(), "drain_timeout passed with lookups under way");
-            return;
+            let lookups = self.in_flight.len();
+            tracing::warn!(lookups, "drain_timeout passed with lookups under way");
+            return lookups;
         }
         // As above: what has not gone by then is cut.
         let _ = timeout(FLUSH, self.lookups.connections.wait()).await;
+        0
     }
 
     async fn close(&self, cut: usize) -> Exit {
