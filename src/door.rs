@@ -117,7 +117,7 @@ impl Door {
             sources: Sources::new(self.limits.connections_per_source),
             open: AtomicUsize::new(0),
             closing: self.closing.clone(),
-            failures: Repeats::default(),
+            failures: Default::default(),
         });
         let repeats = Repeats::default();
         loop {
@@ -152,7 +152,8 @@ struct Hall {
     sources: Sources,
     open: AtomicUsize,
     closing: Closing,
-    failures: Repeats,
+    /// Each cause at its own pace, so that none hides another.
+    failures: [Repeats; Failure::ALL.len()],
 }
 
 impl Hall {
@@ -183,7 +184,7 @@ impl Hall {
     /// Tells of a connection that was refused or came to nothing.
     fn failed(&self, failure: Failure, detail: &dyn std::fmt::Display, address: SocketAddr) {
         self.metrics().failed[failure as usize].increment(1);
-        if let Some(more) = self.failures.allow() {
+        if let Some(more) = self.failures[failure as usize].allow() {
             let (cause, detail) = (failure.label(), Detail::new(detail));
             tracing::warn!(listener = self.name, cause, %detail, peer = %address.ip(), more, "connection failed");
         }

@@ -117,6 +117,7 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
     let phases = Phases::new();
     let board = Arc::new(Board::new(phases.clone(), config.health.max_age, config.health.stuck_after));
     let metrics = Arc::new(Metrics::new()?);
+    gauges::certificates(&metrics, &config.tls.expiry);
     let identities = Arc::new(config.identities);
     let front = Front { board: &board, metrics: &metrics, identities: &identities, health: config.health };
     tokio::spawn(health::heartbeat(Arc::clone(&board)));

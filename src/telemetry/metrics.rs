@@ -64,8 +64,8 @@ impl Metrics {
     }
 
     /// Makes a gauge whose value is read at each scrape.
-    pub fn gauge(&self, name: &'static str, read: impl Fn() -> usize + Send + 'static) {
-        let gauge = with_local_recorder(&self.recorder, || gauge!(name));
+    pub fn gauge(&self, name: &'static str, labels: Vec<Label>, read: impl Fn() -> usize + Send + 'static) {
+        let gauge = with_local_recorder(&self.recorder, || gauge!(name, labels));
         #[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^53")]
         self.readings().push(Box::new(move || gauge.set(read() as f64)));
     }

@@ -135,7 +135,7 @@ impl<'a> Section<'a> {
         if range.contains(&value) {
             return Some(value);
         }
-        self.problem(key, format!("is out of range; allowed are {:?} to {:?}", range.start(), range.end()));
+        self.problem(key, format!("is out of range; allowed are {} to {}", range.start().show(), range.end().show()));
         None
     }
 

@@ -122,5 +122,6 @@ fn describe() {
     describe_gauge!("credgate_outage", "1 while lookups are refused at once because the backend does not answer");
     describe_gauge!("credgate_queue", "Lookups that wait for a slot");
     describe_gauge!("credgate_files_differ", "Loaded files that now differ on disk, or are gone");
+    describe_gauge!("credgate_certificate_expiry_timestamp_seconds", "When each loaded certificate ends, in Unix time");
     describe_gauge!("credgate_build_info", "Always 1; the version is a label");
 }

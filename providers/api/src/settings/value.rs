@@ -46,6 +46,14 @@ pub trait Setting: Sized {
     /// Reads it, or says what was expected. Never shows the value.
     fn read(value: &Value) -> Result<Self, String>;
 
+    /// A bound of its range, as it would stand in the file.
+    fn show(&self) -> String
+    where
+        Self: std::fmt::Debug,
+    {
+        format!("{self:?}")
+    }
+
     /// The usual sentence.
     fn unexpected() -> String {
         format!("expected {}", Self::EXPECTED)
@@ -162,6 +170,10 @@ impl Setting for Duration {
     fn read(value: &Value) -> Result<Self, String> {
         let Value::String(text) = value else { return Err(Self::unexpected()) };
         humantime::parse_duration(text).map_err(|_| Self::unexpected())
+    }
+
+    fn show(&self) -> String {
+        humantime::format_duration(*self).to_string()
     }
 }
 

@@ -1,10 +1,14 @@
 //! The gateway's own certificates: each fault is one line that names the file, which certificate of it, and what to do.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
 
 use credgate_support::{
     canary::Canary,
     deployment::{Deployment, SERVER_NAME},
+    metrics,
     pki::{Ca, Issued, Leaf, Purpose},
     process::Process,
 };
@@ -150,4 +154,17 @@ fn everything_that_is_wrong_is_told_at_once() {
         ("key = ", "tls.key", "No such file"),
         ("client_ca = ", "tls.client_ca", "expired on"),
     ]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_each_certificate_ends_is_a_metric() {
+    let deployment = Deployment::mtls();
+    let gateway = deployment.start();
+    let page = metrics::scrape(gateway.metrics.unwrap()).await;
+    for (key, position) in [("cert", "1"), ("client_ca", "2")] {
+        let labels = [("key", key), ("position", position)];
+        let end = page.value("credgate_certificate_expiry_timestamp_seconds", &labels).unwrap();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64();
+        assert!(end > now + 3600.0, "{key}: {end}");
+    }
 }
