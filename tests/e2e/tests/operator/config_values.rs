@@ -28,7 +28,7 @@ fn a_value_out_of_range_is_answered_with_the_range() {
         ("open_timeout = \"30s\"", "open_timeout = \"2h\"", "provider.open_timeout", "10ms to 1h"),
         ("interval = \"5s\"", "interval = \"49ms\"", "health.interval", "50ms to 1h"),
         ("interval = \"5s\"", "watches = 1000001", "health.watches", "0 to 1000000"),
-        ("interval = \"5s\"", "watch_max_age = \"25h\"", "health.watch_max_age", "1s to 86400s"),
+        ("interval = \"5s\"", "watch_max_age = \"25h\"", "health.watch_max_age", "1s to 1day"),
         ("drain_timeout = \"5s\"", "close_timeout = \"3601s\"", "shutdown.close_timeout", "0s to 1h"),
     ] {
         let text = sample.with(from, to);
