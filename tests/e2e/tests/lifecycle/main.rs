@@ -4,13 +4,20 @@
 //! The basics of start, health and drain are tested in `contract`. Reading order: `ground` (the few words all modules
 //! use) and `replicas` (two gateways that restart), then any.
 
-#![expect(clippy::unwrap_used, reason = "test code: a failure here is a failed test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
+
+mod ground;
+mod replicas;
 
 mod blocked;
-mod ground;
-
+mod conformance;
 mod no_outage;
 mod outage;
+mod rolling;
+mod rotation;
+mod signals;
 mod store_lost;
 mod stuck;
 mod supervisor;
+mod unit_file;
+mod watch;
