@@ -8,14 +8,14 @@ use http::Request;
 use hyper::body::Incoming;
 use std::time::Duration;
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::{
     admission::{Capacity, Rate},
     backend::Backend,
     outcome::Outcome,
     rpc::{self, Caller, Reply, client_timeout},
-    shutdown::Phases,
+    shutdown::{Draining, Phases},
     telemetry::{Counted, OutcomeLog},
 };
 
@@ -55,9 +55,8 @@ impl Lookup {
         arrival: Instant,
         counted: Counted<'_>,
     ) -> Reply {
-        let in_flight = self.in_flight.token();
         match self.corridor(caller, request, arrival).await {
-            Ok(password) => {
+            Ok((password, in_flight)) => {
                 counted.end(Outcome::Ok);
                 rpc::found(&password, in_flight)
             }
@@ -68,18 +67,30 @@ impl Lookup {
         }
     }
 
-    async fn corridor(&self, caller: &Caller, request: Request<Incoming>, arrival: Instant) -> Result<Password, Ended> {
+    async fn corridor(
+        &self,
+        caller: &Caller,
+        request: Request<Incoming>,
+        arrival: Instant,
+    ) -> Result<(Password, TaskTrackerToken), Ended> {
         caller.principal.may_look_up()?;
-        self.phases.admit()?;
         self.rate.admit(caller.source, caller.principal)?;
         let deadline = Deadline::new(arrival, client_timeout(request.headers())?, self.timeout);
         let request: LookupCredentialRequest = rpc::read(request.into_body(), deadline).await?;
         let node = self.node_ids.parse(&request.node_id)?;
+        let in_flight = self.admit()?;
         let turn = self.backend.watchdog().admit()?;
         let slot = self.capacity.slot(deadline).await?;
         let turn = self.backend.watchdog().confirm(turn)?;
         let answer = self.backend.lookup(&node, deadline, turn, slot).await?;
-        answer.ok_or(Ended::from(Outcome::NodeNotFound))
+        answer.map(|password| (password, in_flight)).ok_or(Ended::from(Outcome::NodeNotFound))
+    }
+
+    /// Lets a whole request in unless the gateway drains; the drain then waits for it. In this order, so that none is let
+    /// in that the drain did not see.
+    fn admit(&self) -> Result<TaskTrackerToken, Draining> {
+        let in_flight = self.in_flight.token();
+        self.phases.admit().map(|()| in_flight)
     }
 }
 
