@@ -78,6 +78,19 @@ async fn idle_and_watching_connections_hold_nothing_up() {
 }
 
 #[tokio::test]
+async fn a_half_sent_lookup_holds_nothing_up() {
+    let deployment = patient().set("lookup.timeout", "60s").set("shutdown.drain_timeout", "30s");
+    let gateway = deployment.start();
+    let connection = raw(&deployment, gateway.lookup, &deployment.registrar).await;
+    let lookup = || Request::lookup("2000").token(&deployment.registrar.token);
+    assert_eq!(send(&connection, lookup()).await.ending(), "OK");
+    let _half_sent = connection.begin(lookup().body(&b"\0\0\0\0\x06\x0a"[..]).no_end()).await;
+    // Answered behind it on the same connection, so the half-sent one has been read.
+    assert_eq!(send(&connection, lookup()).await.ending(), "OK");
+    ends_cleanly(&gateway).await;
+}
+
+#[tokio::test]
 async fn a_client_that_answers_no_ping_holds_nothing_up() {
     let deployment = patient();
     let gateway = deployment.start();
