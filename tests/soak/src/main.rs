@@ -6,13 +6,27 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed run")]
 
 mod deployments;
+mod drain;
+mod load;
+mod outage;
+mod probe;
+mod rolling;
+mod signals;
 mod sizes;
 mod writer;
 
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 2] = [("sizes", sizes::run), ("writer", writer::run)];
+const SECTIONS: [(&str, fn()); 7] = [
+    ("sizes", sizes::run),
+    ("writer", writer::run),
+    ("drain", drain::run),
+    ("signals", signals::run),
+    ("outage", outage::run),
+    ("rolling", rolling::run),
+    ("probe", probe::run),
+];
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
