@@ -11,6 +11,7 @@ mod replicas;
 
 mod blocked;
 mod conformance;
+mod conformance_python;
 mod no_outage;
 mod outage;
 mod rolling;
