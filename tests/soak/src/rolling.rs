@@ -23,6 +23,9 @@ use crate::load::{self, BOUND};
 const PER_SECOND: u32 = 500;
 const ROUNDS: usize = 5;
 
+/// Between readiness of one and the end of the other: longer than a client holds a failed dial against a gateway (1 s).
+const PAUSE: Duration = Duration::from_secs(2);
+
 /// Addresses that nobody takes while the gateway there is away.
 const PLACES: [IpAddr; 2] =
     [IpAddr::V4(std::net::Ipv4Addr::new(127, 99, 0, 1)), IpAddr::V4(std::net::Ipv4Addr::new(127, 99, 0, 2))];
@@ -37,13 +40,13 @@ pub fn run() {
         let load = tokio::spawn(asking(clients, password, Arc::clone(&endings)));
         for _ in 0..ROUNDS {
             for (gateway, place) in gateways.iter_mut().zip(PLACES) {
-                sleep(Duration::from_secs(1)).await;
+                sleep(PAUSE).await;
                 gateway.terminate();
                 assert_eq!(gateway.ended(BOUND).await.code, Some(0));
                 *gateway = block_in_place(|| start(&mut deployment, place));
             }
         }
-        sleep(Duration::from_secs(1)).await;
+        sleep(PAUSE).await;
         load.abort();
         println!("{} restarts under {PER_SECOND} lookups a second:\n", ROUNDS * PLACES.len());
         println!("| ending | lookups |\n|---|---|");
