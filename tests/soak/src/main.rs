@@ -13,12 +13,13 @@ mod probe;
 mod rolling;
 mod signals;
 mod sizes;
+mod unit;
 mod writer;
 
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 7] = [
+const SECTIONS: [(&str, fn()); 8] = [
     ("sizes", sizes::run),
     ("writer", writer::run),
     ("drain", drain::run),
@@ -26,6 +27,7 @@ const SECTIONS: [(&str, fn()); 7] = [
     ("outage", outage::run),
     ("rolling", rolling::run),
     ("probe", probe::run),
+    ("unit", unit::run),
 ];
 
 fn main() -> ExitCode {

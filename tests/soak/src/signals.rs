@@ -49,7 +49,7 @@ async fn loaded(round: usize, endings: &mut Endings) {
         .merge("[shutdown]\ndrain_timeout = \"250ms\"\nclose_timeout = \"250ms\"");
     let (gateway, script): (Gateway, Script) = deployment.start_scripted().await;
     // In every other round, work that outlives its caller: exit code 75.
-    let longest = if round % 2 == 0 { 400 } else { 100 };
+    let longest = if round.is_multiple_of(2) { 400 } else { 100 };
     for (node, ms) in [("1990", 1), ("1991", 50), ("1992", 150), ("1993", longest)] {
         script.node(node, Behaviour::None.worked(ms)).await;
     }
