@@ -13,7 +13,7 @@ use credgate_support::{
 
 use crate::{
     ground::{BOUND, phase, probe, registrar, said},
-    supervisor::Supervisor,
+    notify_socket::Supervisor,
 };
 
 /// One thread for lookups, so that one lookup can block them all.

@@ -1,15 +1,21 @@
 //! The few words all modules use.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use credgate_client::ServingStatus;
 use credgate_support::{
-    deployment::{Deployment, Identity},
+    deployment::Deployment,
     grpc::Client,
     metrics,
     process::{Gateway, Process},
 };
-use tokio::task::JoinSet;
+use tokio::{
+    task::{JoinHandle, JoinSet},
+    time::interval,
+};
 
 /// Nothing takes longer on a machine that is busy with other tests; a test that meets this bound fails.
 pub const BOUND: Duration = Duration::from_secs(30);
@@ -57,18 +63,18 @@ pub async fn endings(client: &Client, nodes: impl IntoIterator<Item = &str>) -> 
 
 /// Somebody who asks for one health status over and over, from now until [`Asking::end`].
 pub struct Asking {
-    task: tokio::task::JoinHandle<()>,
-    answers: std::sync::Arc<std::sync::Mutex<Vec<Result<ServingStatus, String>>>>,
+    task: JoinHandle<()>,
+    answers: Arc<Mutex<Vec<Result<ServingStatus, String>>>>,
 }
 
 impl Asking {
     /// On a connection of its own to the control listener.
     pub async fn begin(deployment: &Deployment, gateway: &Gateway, name: &'static str) -> Self {
-        let client = Client::open(deployment, gateway.control, &Identity::clone(&deployment.probe)).await;
-        let answers = std::sync::Arc::<std::sync::Mutex<Vec<_>>>::default();
-        let told = std::sync::Arc::clone(&answers);
+        let client = probe(deployment, gateway).await;
+        let answers = Arc::<Mutex<Vec<_>>>::default();
+        let told = Arc::clone(&answers);
         let task = tokio::spawn(async move {
-            let mut ticks = tokio::time::interval(Duration::from_millis(20));
+            let mut ticks = interval(Duration::from_millis(20));
             loop {
                 ticks.tick().await;
                 let answer = client.check(name).await;

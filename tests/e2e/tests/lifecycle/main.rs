@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
 
 mod ground;
+mod notify_socket;
 mod replicas;
 
 mod blocked;

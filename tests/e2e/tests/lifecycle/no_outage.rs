@@ -25,7 +25,7 @@ async fn assert_none(gateway: &Gateway) {
     assert_eq!((number(gateway, "credgate_outage").await, said(gateway, BEGIN)), (0.0, 0));
 }
 
-/// Answers lookups of an unknown node that the gateway is given so little time for, and how they end.
+/// How lookups end that the gateway is given 30 ms for.
 async fn hurried(deployment: &Deployment, gateway: &Gateway, count: usize) -> Vec<String> {
     let target = deployment.target(gateway.lookup, &deployment.registrar);
     let connection = Connection::open(&target).await.unwrap();

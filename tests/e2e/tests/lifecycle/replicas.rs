@@ -5,7 +5,7 @@ use std::{
     process,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
     time::Duration,
 };
@@ -21,10 +21,9 @@ use crate::ground::BOUND;
 
 /// A loopback address of its own: nobody else can take the port while the gateway is away.
 pub fn place() -> IpAddr {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = process::id().wrapping_mul(8).wrapping_add(NUMBER.fetch_add(1, Ordering::Relaxed));
-    let [_, a, b, c] = number.to_be_bytes();
-    IpAddr::from([127, 128 | a, b, c.max(1)])
+    static NUMBER: AtomicU8 = AtomicU8::new(1);
+    let [.., a, b] = process::id().to_be_bytes();
+    IpAddr::from([127, 128 | a, b, NUMBER.fetch_add(1, Ordering::Relaxed)])
 }
 
 /// One of the gateways: its place, and the process there now.

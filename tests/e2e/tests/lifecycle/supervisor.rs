@@ -1,93 +1,20 @@
-//! systemd's notification protocol, spoken to a socket of the test.
+//! systemd's notification protocol: what a supervisor is told, and when.
 
-use std::{
-    ops::ControlFlow,
-    os::unix::net::UnixDatagram,
-    path::PathBuf,
-    process::Command,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{process::Command, time::Duration};
 
 use credgate_support::{
     deployment::Deployment,
+    grpc::Client,
     process::{Gateway, Process},
     scripted::{CheckBehaviour, Script},
 };
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-use crate::ground::{Asking, BOUND, phase};
-
-/// A socket as `NOTIFY_SOCKET` names it, and what has come.
-pub struct Supervisor {
-    path: PathBuf,
-    socket: tokio::net::UnixDatagram,
-    heard: Mutex<Vec<String>>,
-}
-
-impl Supervisor {
-    /// In the deployment's folder.
-    pub fn new(deployment: &Deployment) -> Self {
-        let path = deployment.path("notify");
-        let socket = UnixDatagram::bind(&path).unwrap();
-        socket.set_nonblocking(true).unwrap();
-        Self { path, socket: tokio::net::UnixDatagram::from_std(socket).unwrap(), heard: Mutex::default() }
-    }
-
-    /// Makes a command tell this supervisor.
-    pub fn notify(&self, command: &mut Command) {
-        command.env("NOTIFY_SOCKET", &self.path).env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
-    }
-
-    /// The same, with a watchdog that wants to be fed within that time.
-    pub fn watch(&self, command: &mut Command, within: Duration) {
-        self.notify(command);
-        command.env("WATCHDOG_USEC", within.as_micros().to_string());
-    }
-
-    /// Waits for a line.
-    pub async fn until(&self, wanted: &str) {
-        assert!(self.hears(wanted, BOUND).await, "no {wanted}; heard {:?}", self.heard());
-    }
-
-    /// Whether a line comes within a time, or has come.
-    pub async fn hears(&self, wanted: &str, within: Duration) -> bool {
-        let end = Instant::now() + within;
-        loop {
-            if self.heard().iter().any(|line| line == wanted) {
-                return true;
-            }
-            if self.receive(end.saturating_duration_since(Instant::now())).await.is_break() {
-                return false;
-            }
-        }
-    }
-
-    /// Forgets what has come, what waits in the socket included.
-    pub fn forget(&self) {
-        let mut bytes = [0; 4096];
-        while self.socket.try_recv(&mut bytes).is_ok() {}
-        self.heard().clear();
-    }
-
-    /// Takes what is there, and returns everything so far.
-    pub async fn everything(&self) -> Vec<String> {
-        while self.receive(Duration::from_millis(100)).await.is_continue() {}
-        self.heard().clone()
-    }
-
-    async fn receive(&self, within: Duration) -> ControlFlow<()> {
-        let mut bytes = [0; 4096];
-        let Ok(count) = timeout(within, self.socket.recv(&mut bytes)).await else { return ControlFlow::Break(()) };
-        let text = String::from_utf8(bytes[..count.unwrap()].to_vec()).unwrap();
-        self.heard().extend(text.lines().map(str::to_owned));
-        ControlFlow::Continue(())
-    }
-
-    fn heard(&self) -> MutexGuard<'_, Vec<String>> {
-        self.heard.lock().unwrap()
-    }
-}
+use crate::{
+    ground::{Asking, BOUND, phase},
+    notify_socket::Supervisor,
+    replicas::place,
+};
 
 fn command(deployment: &Deployment) -> Command {
     deployment.command_of("credgate-scripted", ["serve"])
@@ -95,8 +22,10 @@ fn command(deployment: &Deployment) -> Command {
 
 #[tokio::test]
 async fn ready_comes_after_validation_the_first_check_and_the_lookup_listener() {
+    let place = place();
     let deployment = Deployment::mtls()
         .with_scripted(4)
+        .set("lookup.listen", format!("{place}:7443"))
         .set("provider.scripted.open_delay", "300ms")
         .set("health.timeout", "20s")
         .set("health.max_age", "60s")
@@ -109,10 +38,8 @@ async fn ready_comes_after_validation_the_first_check_and_the_lookup_listener() 
     let before = supervisor.everything().await;
     assert!(!before.iter().any(|line| line == "READY=1"), "before the check has ended: {before:?}");
     supervisor.until("READY=1").await;
-    supervisor.until("STATUS=serving").await;
-    let lines = process.log.lines();
-    let lookups = lines.iter().any(|line| line.says("listening") && line.field("listener") == Some("lookup"));
-    assert!(lookups, "READY=1 and nobody listens");
+    let client = Client::open(&deployment, (place, 7443).into(), &deployment.registrar).await;
+    assert_eq!(client.lookup("2000").await.unwrap(), deployment.nodes.password("2000"));
     process.terminate();
     assert_eq!(process.ended(BOUND).await.code, Some(0));
     let all = supervisor.everything().await;
@@ -148,8 +75,7 @@ async fn stopping_comes_with_the_first_signal_and_asks_for_the_budget() {
     let mut command = command(&deployment);
     supervisor.notify(&mut command);
     let gateway = Gateway::ready(Process::start(command));
-    supervisor.until("STATUS=serving").await;
-    supervisor.forget();
+    supervisor.until("READY=1").await;
     gateway.terminate();
     phase(&gateway, "lame_duck").await;
     for line in ["STOPPING=1", "STATUS=draining", "EXTEND_TIMEOUT_USEC=31000000"] {
@@ -160,7 +86,8 @@ async fn stopping_comes_with_the_first_signal_and_asks_for_the_budget() {
     assert_eq!(gateway.ended(BOUND).await.code, Some(0));
     let told = supervisor.everything().await;
     assert_eq!(told.iter().filter(|line| *line == "STOPPING=1").count(), 1, "{told:?}");
-    assert!(!told.iter().any(|line| line == "STATUS=serving"), "{told:?}");
+    let after = told.iter().skip_while(|line| *line != "STOPPING=1");
+    assert!(!after.into_iter().any(|line| line == "STATUS=serving"), "{told:?}");
 }
 
 /// Ten datagrams may wait in a socket; then a sender is blocked.
