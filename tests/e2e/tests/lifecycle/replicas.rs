@@ -136,9 +136,20 @@ impl Registrar {
     /// Waits until so many more lookups have been answered.
     pub async fn more(&self, count: usize) {
         let wanted = self.asked.lock().unwrap().len() + count;
+        self.until(|asked| asked.len() >= wanted).await;
+    }
+
+    /// Waits until both gateways answer it again: a client holds a failed dial against a gateway for up to a second.
+    pub async fn settled(&self) {
+        let seen = self.asked.lock().unwrap().len();
+        self.until(|asked| asked.len() >= seen + 10 && asked.iter().rev().take(10).all(|one| one.first.is_none()))
+            .await;
+    }
+
+    async fn until(&self, fits: impl Fn(&[Asked]) -> bool) {
         let answered = async {
             let mut ticks = tokio::time::interval(Duration::from_millis(5));
-            while self.asked.lock().unwrap().len() < wanted {
+            while !fits(&self.asked.lock().unwrap()) {
                 ticks.tick().await;
             }
         };

@@ -60,7 +60,7 @@ impl Site {
         for replica in &mut self.replicas {
             replica.restart(&mut self.deployment).await;
             assert_eq!(probed(&self.deployment, replica, probe), (Some(0), String::new()));
-            registrar.more(10).await;
+            registrar.settled().await;
         }
     }
 
