@@ -103,6 +103,7 @@ fn read(path: &Path, kinds: &[Box<dyn Kind>], report: &Report) -> Option<Config>
     let shutdown = shutdown::read(&root.section("shutdown"), &lookup);
     let metrics = metrics(&root.section("metrics"));
     limits::fit_descriptors(&root, &lookup_limits, &control_limits);
+    apart(&root, [("lookup", listen), ("control", control), ("metrics", metrics)]);
     let provider_table = root.section("provider");
     root.finish();
     // Last: a store with many bad rows fills the report.
@@ -126,6 +127,18 @@ fn read(path: &Path, kinds: &[Box<dyn Kind>], report: &Report) -> Option<Config>
         files: Vec::new(),
         warnings: Vec::new(),
     })
+}
+
+/// No two listeners can have one address; port 0 takes a free one each time.
+fn apart(root: &Section<'_>, listeners: [(&'static str, Option<SocketAddr>); 3]) {
+    for (index, (name, address)) in listeners.iter().enumerate() {
+        let same = listeners[..index].iter().find(|(_, other)| other == address);
+        if let (Some(address), Some((other, _))) = (address, same)
+            && address.port() != 0
+        {
+            root.section(name).problem("listen", format!("is the address of {other}.listen; each needs its own"));
+        }
+    }
 }
 
 fn metrics(section: &Section<'_>) -> Option<SocketAddr> {

@@ -8,6 +8,7 @@ mod failure;
 mod handshake;
 mod peer;
 mod sources;
+mod strangers;
 
 pub use connection::Connection;
 pub use failure::Failure;
@@ -32,11 +33,13 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    admission::Source,
     rpc::Rpc,
     telemetry::{DoorHandles, Repeats},
 };
 use handshake::Handshakes;
 use sources::Sources;
+use strangers::{Stranger, Strangers};
 
 /// Bounds of one listener.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +118,7 @@ impl Door {
             rpc: self.rpc,
             handshakes: Handshakes::new(self.limits.handshakes),
             sources: Sources::new(self.limits.connections_per_source),
+            strangers: Strangers::default(),
             open: AtomicUsize::new(0),
             closing: self.closing.clone(),
             failures: Default::default(),
@@ -150,6 +154,7 @@ struct Hall {
     rpc: Arc<Rpc>,
     handshakes: Handshakes,
     sources: Sources,
+    strangers: Strangers,
     open: AtomicUsize,
     closing: Closing,
     /// Each cause at its own pace, so that none hides another.
@@ -161,24 +166,33 @@ impl Hall {
     fn admit(self: &Arc<Self>, socket: TcpStream, address: SocketAddr) {
         let Some(place) = self.place(address) else { return };
         let hall = Arc::clone(self);
+        let stranger = Arc::new(self.strangers.enter(address.ip().into()));
         self.closing.connections.spawn(async move {
-            connection::serve(&hall, socket, address).await;
+            connection::serve(&hall, socket, address, stranger).await;
             drop(place);
         });
     }
 
+    /// A place below the caps; where one is reached, a stranger has to go for it, and is counted until it has gone.
     fn place(self: &Arc<Self>, address: SocketAddr) -> Option<Place> {
-        let Some(source) = self.sources.enter(address.ip().into()) else {
-            self.failed(Failure::TooManyOfSource, &"limits.connections_per_source reached", address);
+        let source = Source::from(address.ip());
+        let Some(source) = self.sources.enter(source, || self.strangers.make_room(Some(source))) else {
+            self.refuse(Failure::TooManyOfSource, "connections_per_source", address);
             return None;
         };
-        if self.open.fetch_add(1, Ordering::Relaxed) >= self.limits.connections {
+        if self.open.fetch_add(1, Ordering::Relaxed) >= self.limits.connections && !self.strangers.make_room(None) {
             self.open.fetch_sub(1, Ordering::Relaxed);
-            self.failed(Failure::TooMany, &"limits.connections reached", address);
+            self.refuse(Failure::TooMany, "connections", address);
             return None;
         }
         self.metrics().open.increment(1);
         Some(Place { hall: Arc::clone(self), _source: source })
+    }
+
+    /// Names the setting that was reached, in the words of this listener's table.
+    fn refuse(&self, failure: Failure, setting: &str, address: SocketAddr) {
+        let table = if self.name == "control" { "control" } else { "limits" };
+        self.failed(failure, &format_args!("{table}.{setting} reached"), address);
     }
 
     /// Tells of a connection that was refused or came to nothing.

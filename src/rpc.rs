@@ -91,8 +91,8 @@ pub struct Rpc {
     pub health: HealthServer<HealthService>,
     /// Where it is counted.
     pub metrics: Arc<Metrics>,
-    /// Keeps failed authentications from flooding the log.
-    pub refusals: Repeats,
+    /// Keeps failed authentications from flooding the log, each cause at its own pace.
+    pub refusals: [Repeats; Refusal::ALL.len()],
 }
 
 /// How long the one small message of a health request may take to arrive.
@@ -131,9 +131,9 @@ impl Rpc {
     fn refuse_stranger(&self, connection: &Connection, refusal: Refusal, counted: Counted<'_>) -> Reply {
         connection.refused();
         self.metrics.authentication_failed(refusal);
-        if let Some(more) = self.refusals.allow() {
+        if let Some(more) = self.refusals[refusal as usize].allow() {
             let peer = connection.peer();
-            tracing::warn!(cause = %refusal, peer = %peer.address, certificate = ?peer.names, more, "authentication failed");
+            tracing::warn!(cause = refusal.label(), detail = %refusal, peer = %peer.address, certificate = ?peer.names, more, "authentication failed");
         }
         refuse(counted.end(Outcome::Unauthenticated))
     }

@@ -52,6 +52,9 @@ pub fn sentence(error: &clap::Error) -> String {
         ErrorKind::MissingRequiredArgument => format!("missing: {arguments}"),
         ErrorKind::ArgumentConflict => format!("these exclude each other, or one is given twice: {arguments}"),
         ErrorKind::UnknownArgument => return format!("unknown argument{}; see --help", flag(&arguments)),
+        ErrorKind::InvalidValue if arguments.contains("NAME") => {
+            "no usable value for <NAME>: startup, liveness or readiness".into()
+        }
         _ => format!("no usable value for {arguments}"),
     };
     format!("{text}; see --help")

@@ -12,7 +12,7 @@ use crate::{
 
 /// For the last bytes of finished answers to leave, once nothing is under way: a peer that does not read, or does not
 /// answer the GOAWAY's PING, must not hold the exit up.
-const FLUSH: Duration = Duration::from_millis(300);
+const FLUSH: Duration = Duration::from_millis(400);
 
 impl Gateway {
     /// From the first signal to the exit code.

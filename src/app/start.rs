@@ -29,7 +29,7 @@ use crate::{
     rpc::Rpc,
     shutdown::{Budget, Phase, Phases},
     supervisor,
-    telemetry::{self, Metrics, OutcomeLog, Pages, Repeats},
+    telemetry::{self, Metrics, OutcomeLog, Pages},
 };
 
 /// Why the gateway does not start.
@@ -192,7 +192,7 @@ impl Front<'_> {
             lookup,
             health: HealthServer::new(health).max_decoding_message_size(HEALTH_MESSAGE),
             metrics: Arc::clone(self.metrics),
-            refusals: Repeats::default(),
+            refusals: Default::default(),
         })
     }
 }

@@ -50,10 +50,12 @@ impl Lookup {
             true => out!("{}", self.as_json(&ending, result.as_ref().ok())),
             false => self.print(&ending, &result),
         }
-        err!(
-            "credgate: a lookup does not prove the rest of the registration path (registrar, publication, DNS); see \
+        if ending.exit == Exit::Clean {
+            err!(
+                "credgate: a lookup does not prove the rest of the registration path (registrar, publication, DNS); see \
              docs/registration.md"
-        );
+            );
+        }
         ending.exit
     }
 
@@ -63,6 +65,9 @@ impl Lookup {
             Ok(_) => out!("found (--show-password prints it)"),
             // It begins with the step that failed.
             Err(LookupError::Dial(error)) => err!("credgate: {error}"),
+            Err(LookupError::Unexpected(_)) if ending.code == "UNIMPLEMENTED" => {
+                err!("credgate: {}: no lookups here; is --addr the control listener?", ending.code);
+            }
             Err(error) => err!("credgate: {}: {error}", ending.code),
         }
     }

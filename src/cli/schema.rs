@@ -84,7 +84,8 @@ impl Import {
         let imported = block_on(own_schema::import(&configured, &self.file, mode, &mut progress));
         meter.clear();
         match imported {
-            Ok(Ok(done)) => {
+            Ok(Ok((done, warnings))) => {
+                list("warning", &warnings);
                 out!(
                     "{} nodes: {} inserted, {} updated, {} unchanged, {} removed",
                     done.inserted + done.updated + done.unchanged,

@@ -20,13 +20,14 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Failure, Hall, Limits, Peer};
+use super::{Failure, Hall, Limits, Peer, Stranger};
 use crate::jitter::jittered;
 
 /// What is known of a connection while it lives.
 #[derive(Debug)]
 pub struct Connection {
     peer: Peer,
+    stranger: Arc<Stranger>,
     authenticated: AtomicBool,
     failures: AtomicU32,
     most_failures: u32,
@@ -34,9 +35,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn new(peer: Peer, most_failures: u32) -> Self {
+    fn new(peer: Peer, stranger: Arc<Stranger>, most_failures: u32) -> Self {
         Self {
             peer,
+            stranger,
             authenticated: AtomicBool::new(false),
             failures: AtomicU32::new(0),
             most_failures,
@@ -53,6 +55,7 @@ impl Connection {
     pub fn authenticated(&self) {
         if !self.authenticated.load(Ordering::Relaxed) {
             self.authenticated.store(true, Ordering::Relaxed);
+            self.stranger.is_known();
         }
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
@@ -71,28 +74,32 @@ impl Connection {
     }
 }
 
+/// Said of a stranger that went for a newer one.
+const MADE_ROOM: &str = "made room for a newer connection: a cap is reached, and this one had not authenticated";
+
 /// How long a connection that is told to go may take to finish its last answers.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Takes a connection from its first byte to its last.
-pub(super) async fn serve(hall: &Hall, socket: TcpStream, address: SocketAddr) {
+pub(super) async fn serve(hall: &Hall, socket: TcpStream, address: SocketAddr, stranger: Arc<Stranger>) {
     // Answers are small and each is wanted at once: without it a call takes 40 ms (delayed ACK, measured).
     if socket.set_nodelay(true).is_err() {
         return;
     }
     let Some(tls) = &hall.tls else {
-        return converse(hall, socket, Peer::new(address.ip(), None), address).await;
+        return converse(hall, socket, Peer::new(address.ip(), None), address, stranger).await;
     };
     let handshake = timeout(hall.limits.handshake_timeout, hall.handshakes.accept(socket, Arc::clone(tls)));
     let outcome = tokio::select! {
         outcome = handshake => outcome,
+        () = stranger.told_to_go() => return hall.failed(Failure::NoRoom, &MADE_ROOM, address),
         () = hall.closing.goaway.cancelled() => return,
     };
     match outcome {
         Ok(Ok(stream)) => {
             let leaf = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first()).map(|leaf| leaf.to_vec());
             let peer = Peer::new(address.ip(), leaf.as_deref());
-            converse(hall, stream, peer, address).await;
+            converse(hall, stream, peer, address, stranger).await;
         }
         Ok(Err(error)) => hall.failed(error.failure(), &error, address),
         Err(_) => hall.failed(Failure::TimedOut, &"no complete handshake in time", address),
@@ -104,15 +111,16 @@ async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: Peer,
     address: SocketAddr,
+    stranger: Arc<Stranger>,
 ) {
-    let connection = Arc::new(Connection::new(peer, hall.limits.failed_authentications));
+    let connection = Arc::new(Connection::new(peer, Arc::clone(&stranger), hall.limits.failed_authentications));
     let answer = service_fn(|request: Request<Incoming>| {
         let (rpc, connection) = (Arc::clone(&hall.rpc), Arc::clone(&connection));
         async move { Ok::<_, Infallible>(rpc.answer(&connection, request).await) }
     });
     let mut http = pin!(builder(&hall.limits).serve_connection(TokioIo::new(stream), answer));
 
-    let mut stranger = pin!(sleep(hall.limits.authentication_timeout));
+    let mut introduction = pin!(sleep(hall.limits.authentication_timeout));
     let mut old = pin!(sleep(hall.limits.max_connection_age.map_or(FOREVER, jittered)));
     let mut leave_by = pin!(sleep(FOREVER));
     let (mut told, mut judged) = (false, false);
@@ -124,13 +132,14 @@ async fn converse(
                 }
                 return;
             }
-            () = &mut stranger, if !judged => {
+            () = &mut introduction, if !judged => {
                 // Asked only now: a condition on the branch is read when the wait begins, before any RPC has come.
                 if !connection.is_authenticated() {
                     return hall.failed(Failure::TimedOut, &"no authenticated RPC in time", address);
                 }
                 judged = true;
             }
+            () = stranger.told_to_go() => return hall.failed(Failure::NoRoom, &MADE_ROOM, address),
             () = hall.closing.kill.cancelled() => return,
             () = &mut leave_by => return,
             () = hall.closing.goaway.cancelled(), if !told => {

@@ -7,7 +7,7 @@ pub enum Failure {
     TooMany,
     /// `limits.connections_per_source` were open from its source.
     TooManyOfSource,
-    /// The handshake table was full, and this one had to go.
+    /// A table was full, and this one, silent or not authenticated, had to go.
     NoRoom,
     /// No complete handshake, or no authenticated RPC, in time.
     TimedOut,

@@ -30,7 +30,7 @@ pub struct Handshakes {
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
     /// It made room for a newer one, or no room could be made.
-    #[error("too many handshakes under way")]
+    #[error("made room for a newer connection: the table of handshakes is full")]
     NoRoom,
     /// The peer left, or spoke no TLS, or the two could not agree.
     #[error("{0}")]

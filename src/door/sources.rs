@@ -26,11 +26,11 @@ impl Sources {
         Self { counts: Arc::default(), most }
     }
 
-    /// Counts one more, unless the source has its most already.
-    pub fn enter(&self, source: Source) -> Option<Place> {
+    /// Counts one more, unless the source has its most already and nobody makes room.
+    pub fn enter(&self, source: Source, make_room: impl FnOnce() -> bool) -> Option<Place> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(source).or_default();
-        if *count >= self.most {
+        if *count >= self.most && !make_room() {
             return None;
         }
         *count += 1;
@@ -60,11 +60,13 @@ mod tests {
     fn each_source_has_its_own_most() {
         let sources = Sources::new(2);
         let (one, other) = (Source::from(IpAddr::from([192, 0, 2, 1])), Source::from(IpAddr::from([192, 0, 2, 2])));
-        let held = [sources.enter(one).unwrap(), sources.enter(one).unwrap()];
-        assert!(sources.enter(one).is_none());
-        assert!(sources.enter(other).is_some());
+        let enter = |source| sources.enter(source, || false);
+        let held = [enter(one).unwrap(), enter(one).unwrap()];
+        assert!(enter(one).is_none());
+        assert!(sources.enter(one, || true).is_some());
+        assert!(enter(other).is_some());
         drop(held);
         assert!(sources.counts.lock().unwrap().is_empty());
-        assert!(sources.enter(one).is_some());
+        assert!(enter(one).is_some());
     }
 }

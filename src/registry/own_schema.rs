@@ -6,7 +6,7 @@ use std::path::Path;
 
 use credgate_csv::{Dialect, Rules, Table};
 use credgate_provider::{
-    NodeIdRule, Report,
+    NodeIdRule, Problem, Report,
     settings::{Document, Section},
 };
 use credgate_sql::{Database, ImportMode, Imported, Migrated, NodeRow, SqlKind, migration_sql};
@@ -73,13 +73,13 @@ impl Configured<'_> {
 /// What becomes of nodes that are there already.
 pub use credgate_sql::{ImportMode as Mode, Progress};
 
-/// Reads a CSV file and writes its nodes, all or none.
+/// Reads a CSV file and writes its nodes, all or none. Returns what is odd about the file beside what was done.
 pub async fn import(
     configured: &Configured<'_>,
     file: &Path,
     mode: ImportMode,
     progress: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Imported, SchemaError> {
+) -> Result<(Imported, Vec<Problem>), SchemaError> {
     let report = Report::default();
     let read = configured.database(&report, |root, database| {
         let (node_ids, passwords) = config::rules(root);
@@ -90,7 +90,8 @@ pub async fn import(
     let Some((database, rows)) = read.flatten().filter(|_| report.is_clean()) else {
         return Err(SchemaError::Refused(report));
     };
-    Ok(credgate_sql::import(&database, &rows, mode, progress).await?)
+    let imported = credgate_sql::import(&database, &rows, mode, progress).await?;
+    Ok((imported, report.warnings()))
 }
 
 fn rows(table: &Table, node_ids: NodeIdRule) -> Vec<NodeRow> {

@@ -20,7 +20,7 @@ pub enum BadRequest {
     /// The stream ended without a message.
     #[error("no message")]
     NoMessage,
-    /// More than [`LARGEST`] bytes.
+    /// More than 1024 bytes.
     #[error("message too large")]
     TooLarge,
     /// The compressed flag is set; we announce no encoding.

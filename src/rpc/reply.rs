@@ -11,7 +11,6 @@ use credgate_provider::Password;
 use http::{HeaderMap, HeaderValue, Response, header::CONTENT_TYPE};
 use http_body::{Body, Frame, SizeHint};
 use prost::Message as _;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::Status;
 
 use crate::outcome::Outcome;
@@ -31,8 +30,6 @@ pub enum ReplyBody {
         message: Option<Bytes>,
         /// Taken when sent.
         trailers: Option<HeaderMap>,
-        /// Keeps the drain waiting until the answer has been handed to the connection.
-        in_flight: Option<TaskTrackerToken>,
     },
     /// An answer of the health service.
     Health(tonic::body::Body),
@@ -45,7 +42,7 @@ impl From<tonic::body::Body> for ReplyBody {
 }
 
 /// The answer to a lookup that found a password.
-pub fn found(password: &Password, in_flight: TaskTrackerToken) -> Reply {
+pub fn found(password: &Password) -> Reply {
     let response = LookupCredentialResponse { password: password.expose().to_owned() };
     let length = response.encoded_len();
     let mut message = BytesMut::with_capacity(5 + length);
@@ -56,11 +53,7 @@ pub fn found(password: &Password, in_flight: TaskTrackerToken) -> Reply {
 
     let trailers =
         HeaderMap::from_iter([(http::HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"))]);
-    let mut reply = Response::new(ReplyBody::Found {
-        message: Some(message.freeze()),
-        trailers: Some(trailers),
-        in_flight: Some(in_flight),
-    });
+    let mut reply = Response::new(ReplyBody::Found { message: Some(message.freeze()), trailers: Some(trailers) });
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     reply
 }
@@ -77,13 +70,10 @@ impl Body for ReplyBody {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         match self.get_mut() {
             Self::Empty => Poll::Ready(None),
-            Self::Found { message, trailers, in_flight } => {
+            Self::Found { message, trailers } => {
                 let frame = match message.take() {
                     Some(message) => Some(Frame::data(message)),
-                    None => {
-                        drop(in_flight.take());
-                        trailers.take().map(Frame::trailers)
-                    }
+                    None => trailers.take().map(Frame::trailers),
                 };
                 Poll::Ready(frame.map(Ok))
             }
@@ -94,7 +84,7 @@ impl Body for ReplyBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Empty => true,
-            Self::Found { message, trailers, .. } => message.is_none() && trailers.is_none(),
+            Self::Found { message, trailers } => message.is_none() && trailers.is_none(),
             Self::Health(body) => body.is_end_stream(),
         }
     }

@@ -40,6 +40,8 @@ const OWN: &str = "credgate";
 pub fn init(settings: LogSettings) {
     let filter = EnvFilter::default()
         .add_directive(LevelFilter::WARN.into())
+        // It warns of every connection that a peer abuses, at the peer's pace; ours are counted and held back.
+        .add_directive("h2=error".parse().unwrap_or_else(|_| LevelFilter::ERROR.into()))
         .add_directive(format!("{OWN}={}", settings.level).parse().unwrap_or_else(|_| LevelFilter::INFO.into()));
     let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
     // The library would print its own trouble with standard error to standard error, and panic when that is closed.

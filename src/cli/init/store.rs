@@ -68,7 +68,7 @@ fn sqlite(files: &Files<'_>) -> Result<(), InitError> {
     runtime
         .block_on(async {
             configured.migrate().await?;
-            import(&configured, &nodes, Mode::Insert, &mut |_| ()).await
+            import(&configured, &nodes, Mode::Insert, &mut |_| ()).await.map(drop)
         })
         .map_err(|error| InitError::Database(error.to_string()))?;
     std::fs::remove_file(&nodes).map_err(|source| InitError::File { path: nodes, source })

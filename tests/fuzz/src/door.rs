@@ -16,7 +16,7 @@ use credgate::{
     lookup::Lookup,
     rpc::Rpc,
     shutdown::{Phase, Phases},
-    telemetry::{Metrics, OutcomeLog, Repeats},
+    telemetry::{Metrics, OutcomeLog},
 };
 use credgate_provider::{BoxFuture, Deadline, NodeId, NodeIdRule, Password, Provider, ProviderError, Slot};
 use tonic_health::pb::health_server::HealthServer;
@@ -92,7 +92,7 @@ async fn serve(listener: std::net::TcpListener) -> std::io::Result<()> {
         lookup: Some(Arc::new(lookup)),
         health: HealthServer::new(HealthService::new(board, watch, Phase::Draining, 1)),
         metrics: Arc::new(Metrics::new().unwrap()),
-        refusals: Repeats::default(),
+        refusals: Default::default(),
     });
     let limits = Limits {
         connections: 64,

@@ -86,7 +86,7 @@ async fn a_missing_or_expired_client_certificate_is_told_by_the_dial() {
 
     let old = Settings { cert: Some(pki.file("old.pem")), key: Some(pki.file("old.key")), ..none.clone() };
     let text = sentence(&old, LONG).await;
-    assert_eq!(text, "tls: the server says that our client certificate has expired");
+    assert_eq!(text, "tls: the server says that our client certificate has expired, or is not valid yet");
 
     for (name, wanted) in [
         ("another CA", "tls: the server does not know the CA of our client certificate"),

@@ -21,23 +21,42 @@ async fn one_source_cannot_take_all_places() {
     let deployment = Deployment::mtls().set("limits.connections_per_source", 5).set("limits.connections", 7);
     let gateway = deployment.start();
     let target = deployment.target(gateway.lookup, &deployment.registrar);
-    let mut held = wire::silent(gateway.lookup, 5).await;
-    reaches(&gateway, "credgate_connections", &[("listener", "lookup")], 5.0).await;
+    let mut held = Vec::new();
+    for (source, connections) in [([127, 0, 0, 1], 5), ([127, 0, 0, 2], 2)] {
+        for _ in 0..connections {
+            let connection = Connection::open(&target.clone().from(source)).await.unwrap();
+            let answer = send(&connection, Request::lookup("2000").token(&deployment.registrar.token)).await;
+            assert_eq!(answer.ending(), "OK", "each source has its own places: {answer:?}");
+            held.push(connection);
+        }
+    }
     let mut sixth = target.connect_tcp().await.unwrap();
     closed_within(&mut sixth, BOUND).await;
     reaches(&gateway, FAILED, &[("cause", "too_many_of_source")], 1.0).await;
-
-    let far = target.clone().from([127, 0, 0, 2]);
-    let connection = Connection::open(&far).await.unwrap();
-    let answer = send(&connection, Request::lookup("2000").token(&deployment.registrar.token)).await;
-    assert_eq!(answer.ending(), "OK", "another source has its own places: {answer:?}");
-    held.push(far.connect_tcp().await.unwrap());
-    reaches(&gateway, "credgate_connections", &[("listener", "lookup")], 7.0).await;
     let mut eighth = target.from([127, 0, 0, 3]).connect_tcp().await.unwrap();
     closed_within(&mut eighth, BOUND).await;
     reaches(&gateway, FAILED, &[("cause", "too_many")], 1.0).await;
     let probe = Client::open(&deployment, gateway.control, &deployment.probe).await;
     assert_eq!(probe.check("liveness").await, Ok(credgate_client::ServingStatus::Serving));
+}
+
+/// Whoever has no token cannot keep those out that have one, neither from their own address nor from others.
+#[tokio::test]
+async fn connections_that_do_not_authenticate_make_room() {
+    let deployment = Deployment::mtls().merge(
+        "[control]\nconnections = 6\nconnections_per_source = 4\nauthentication_timeout = '50s'\nhandshake_timeout = '50s'",
+    );
+    let gateway = deployment.start();
+    let target = deployment.target(gateway.control, &deployment.registrar);
+    let mut held = Vec::new();
+    for source in [[127, 0, 0, 1], [127, 0, 0, 2], [127, 0, 0, 1]] {
+        for _ in 0..4 {
+            held.push(target.clone().from(source).connect().await.unwrap());
+        }
+        let probe = Client::open(&deployment, gateway.control, &deployment.probe).await;
+        assert_eq!(probe.check("liveness").await, Ok(credgate_client::ServingStatus::Serving));
+    }
+    reaches(&gateway, FAILED, &[("listener", "control"), ("cause", "no_room")], 8.0).await;
 }
 
 /// T11: a full table of handshakes makes room from its oldest silent entry.

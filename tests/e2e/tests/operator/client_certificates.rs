@@ -70,13 +70,13 @@ async fn each_wrong_client_certificate_is_refused_for_its_own_reason() {
         ),
         (
             Some(ca.issue(&named().expired(day))),
-            "the server says that our client certificate has expired",
+            "the server says that our client certificate has expired, or is not valid yet",
             "bad_certificate",
             "expired",
         ),
         (
             Some(ca.issue(&named().not_yet_valid(minutes))),
-            "the server says that our client certificate has expired",
+            "the server says that our client certificate has expired, or is not valid yet",
             "bad_certificate",
             "not valid yet",
         ),
@@ -107,8 +107,10 @@ fn the_control_listener_refuses_them_too_and_the_probe_says_why() {
     let expired = Leaf::client().common_name("probe").dns("probe.example.net").expired(Duration::from_hours(1));
     let expired = deployment.probe.with_certificate(Some(deployment.ca.issue(&expired)));
     let ended = Process::run(deployment.probe_command("readiness", gateway.control, &expired), BOUND);
-    let wanted =
-        format!("readiness of {}: tls: the server says that our client certificate has expired\n", gateway.control);
+    let wanted = format!(
+        "readiness of {}: tls: the server says that our client certificate has expired, or is not valid yet\n",
+        gateway.control
+    );
     assert_eq!((ended.exit.code, ended.stderr), (Some(1), wanted));
     let line = gateway.log.wait_for(|line| line.says("connection failed"), BOUND);
     let fields = ["listener", "cause", "peer"].map(|name| line.field(name));
