@@ -51,6 +51,11 @@ impl Backend {
         result
     }
 
+    /// What the provider says of itself, for the log.
+    pub fn summary(&self) -> String {
+        self.provider.summary()
+    }
+
     /// Closes the provider; a panic in it is only logged, since nothing depends on it any more.
     pub async fn close(&self) {
         if AssertUnwindSafe(async { self.provider.close().await }).catch_unwind().await.is_err() {

@@ -39,5 +39,7 @@ use credgate_provider::Kind;
 /// The whole program, with kinds of provider beside the built-in ones. A third party's `main` is this call.
 pub fn run(more: Vec<Box<dyn Kind>>) -> ExitCode {
     let kinds: Vec<_> = registry::kinds().into_iter().chain(more).collect();
-    cli::run(&kinds).into()
+    let exit = cli::run(&kinds);
+    registry::leave(exit.code());
+    exit.into()
 }

@@ -6,7 +6,8 @@ pub mod own_schema;
 use credgate_provider::Kind;
 
 /// Kind and Cargo feature of every provider of this project.
-const FEATURES: [(&str, bool); 2] = [("csv", cfg!(feature = "csv")), ("sql", cfg!(feature = "sql"))];
+const FEATURES: [(&str, bool); 3] =
+    [("csv", cfg!(feature = "csv")), ("sql", cfg!(feature = "sql")), ("python", cfg!(feature = "python"))];
 
 /// The built-in kinds.
 pub fn kinds() -> Vec<Box<dyn Kind>> {
@@ -15,7 +16,18 @@ pub fn kinds() -> Vec<Box<dyn Kind>> {
         Box::new(credgate_csv::CsvKind),
         #[cfg(feature = "sql")]
         Box::new(credgate_sql::SqlKind),
+        #[cfg(feature = "python")]
+        Box::new(credgate_python::PythonKind),
     ]
+}
+
+/// Ends the process at once where leaving `main` could do harm: with an interpreter whose threads still run, the exit
+/// handlers of the libraries that a plugin loaded would take away what those threads use.
+pub fn leave(code: u8) {
+    #[cfg(feature = "python")]
+    credgate_python::leave(code);
+    #[cfg(not(feature = "python"))]
+    let _ = code;
 }
 
 /// The feature that would bring `kind`, when this build was made without it.

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File, Metadata},
     io::{self, Read},
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
 };
 
 use sha2::{Digest, Sha256};
@@ -16,6 +16,8 @@ use crate::FileError;
 #[derive(Clone, Debug)]
 pub struct Loaded {
     path: PathBuf,
+    /// The same file after the process has changed its folder, as a plugin may.
+    absolute: PathBuf,
     stamp: Stamp,
     digest: [u8; 32],
     world_readable: bool,
@@ -37,6 +39,7 @@ pub fn read(path: &Path) -> Result<(Zeroizing<Vec<u8>>, Loaded), FileError> {
     let (bytes, metadata) = read_with_metadata(path).map_err(|source| FileError::unreadable(path, source))?;
     let loaded = Loaded {
         path: path.to_owned(),
+        absolute: absolute(path).unwrap_or_else(|_| path.to_owned()),
         stamp: Stamp::of(&metadata),
         digest: Sha256::digest(&bytes[..]).into(),
         world_readable: metadata.mode() & 0o004 != 0,
@@ -58,9 +61,9 @@ impl Loaded {
     /// Compares with what stands on disk now. The content is read again only when the file's stamp has changed, so a
     /// touch or a rewrite with the same content is no difference.
     pub fn state(&self) -> FileState {
-        match fs::metadata(&self.path) {
+        match fs::metadata(&self.absolute) {
             Ok(metadata) if Stamp::of(&metadata) == self.stamp => FileState::Same,
-            Ok(_) => match read_with_metadata(&self.path) {
+            Ok(_) => match read_with_metadata(&self.absolute) {
                 Ok((bytes, _)) if Sha256::digest(&bytes[..])[..] == self.digest => FileState::Same,
                 Ok(_) => FileState::Differs,
                 Err(_) => FileState::Gone,

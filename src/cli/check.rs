@@ -37,15 +37,18 @@ impl CheckConfig {
             let opened = runtime.block_on(async {
                 let provider = app::open(config.provider).await?;
                 let checked = provider.check(Deadline::after(config.health.timeout)).await;
+                let summary = provider.summary();
                 provider.close().await;
-                checked.map_err(app::NotOpen::from)
+                checked.map(|()| summary).map_err(app::NotOpen::from)
             });
             runtime.shutdown_background();
-            if let Err(error) = opened {
-                err!("credgate: {}: the credential store does not open: {error}", path.display());
-                return error.exit();
+            match opened {
+                Ok(summary) => out!("{}: good, and the credential store opens\n{summary}", path.display()),
+                Err(error) => {
+                    err!("credgate: {}: the credential store does not open: {error}", path.display());
+                    return error.exit();
+                }
             }
-            out!("{}: good, and the credential store opens", path.display());
         } else {
             out!("{}: good", path.display());
         }
