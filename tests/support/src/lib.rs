@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Reading order: [`deployment`], [`process`], then what a test needs of [`grpc`], [`rawh2`], [`wire`], [`metrics`],
-//! [`scripted`], [`canary`], [`python`]. Whatever goes wrong in here ends the test with a sentence that shows what was
+//! [`scripted`], [`plugins`], [`canary`], [`python`]. Whatever goes wrong in here ends the test with a sentence that shows what was
 //! seen; every wait has a bound.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
@@ -17,6 +17,7 @@ pub mod deployment;
 pub mod grpc;
 pub mod metrics;
 pub mod pki;
+pub mod plugins;
 pub mod process;
 pub mod python;
 pub mod rawh2;
