@@ -59,3 +59,20 @@ impl std::fmt::Debug for ProviderSettings {
         f.debug_struct("ProviderSettings").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_was_left_out_names_its_feature() {
+        for (kind, built) in
+            [("csv", cfg!(feature = "csv")), ("sql", cfg!(feature = "sql")), ("python", cfg!(feature = "python"))]
+        {
+            let kinds = registry::kinds();
+            let known = kinds.iter().any(|one| one.name() == kind);
+            let said = unknown(kind, &kinds);
+            assert_eq!((known, said.contains(&format!("build with --features {kind}"))), (built, !built), "{said}");
+        }
+    }
+}

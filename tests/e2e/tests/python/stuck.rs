@@ -109,6 +109,25 @@ async fn a_held_interpreter_lock_is_seen_by_the_check_and_by_readiness_alone() {
 }
 
 #[tokio::test]
+async fn readiness_falls_when_every_slot_is_stuck_and_a_restart_can_be_asked_for() {
+    let deployment = deployment(false).set("health.stuck_after", "300ms");
+    let gateway = deployment.start();
+    let client = registrar(&deployment, &gateway).await;
+    let probe = Client::open(&deployment, gateway.control, &deployment.probe).await;
+    let mut watch = probe.watch("readiness").await.unwrap();
+    watch.until(ServingStatus::Serving, BOUND).await;
+    fill(&gateway, &client, "sleeps").await;
+    watch.until(ServingStatus::NotServing, BOUND).await;
+    assert_eq!(probe.check("liveness").await, Ok(ServingStatus::Serving));
+
+    let deployment = deployment.set("health.exit_when_stuck", true);
+    let gateway = deployment.start();
+    let client = registrar(&deployment, &gateway).await;
+    join_all((0..WORKERS).map(|_| ending(&client, "sleeps"))).await;
+    assert_eq!(gateway.ended(BOUND).await.code, Some(75), "{}", gateway.log.tail());
+}
+
+#[tokio::test]
 async fn a_coroutine_that_blocks_the_loop_is_as_stuck_as_a_thread() {
     for node in ["sleeps", "spins", "holds_lock"] {
         let deployment = deployment(true);
