@@ -9,6 +9,7 @@ use std::{
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use credgate_provider::Detail;
@@ -58,9 +59,14 @@ impl Records {
     /// Ends once everything handed over before has been written.
     pub(crate) async fn flush(&self) {
         let (done, written) = oneshot::channel();
-        if self.queue.push(Note::Flush(done)).is_ok() {
-            let _ = written.await;
+        let mut note = Note::Flush(done);
+        // A full queue has room again in a moment; the gateway bounds how long that may take.
+        while let Err(back) = self.queue.push(note) {
+            note = back;
+            tokio::time::sleep(TICK).await;
         }
+        // The writer's end is the process's.
+        let _ = written.await;
         let characters = self.printed.load(Ordering::Relaxed);
         if characters > 0 {
             tracing::warn!(characters, "what the plugin printed was discarded");
@@ -69,16 +75,16 @@ impl Records {
 
     fn write(&self) {
         while let Some(note) = self.queue.pop() {
+            let dropped = self.dropped.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                tracing::warn!(dropped, "the plugin logs faster than records can be written; some were dropped");
+            }
             match note {
                 Note::Record { level, logger, text } => tell(level, &logger, &text),
                 Note::Prints => {
                     tracing::warn!("the plugin prints, which is discarded; its logger is \"credgate.plugin\"");
                 }
                 Note::Flush(done) => drop(done.send(())),
-            }
-            let dropped = self.dropped.swap(0, Ordering::Relaxed);
-            if dropped > 0 {
-                tracing::warn!(dropped, "the plugin logs faster than records can be written; some were dropped");
             }
         }
     }
@@ -116,3 +122,20 @@ const TARGET: &str = "credgate::plugin";
 
 /// Records that wait to be written: a burst, not a flood.
 const MOST: usize = 1024;
+
+/// Between two attempts to flush a full queue.
+const TICK: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_dropped_and_counted_without_waiting() {
+        let records = Records { queue: Queue::new(2), dropped: AtomicU64::new(0), printed: AtomicUsize::new(0) };
+        for _ in 0..5 {
+            records.record(20, "credgate.plugin", "flood");
+        }
+        assert_eq!(records.dropped.load(Ordering::Relaxed), 3);
+    }
+}

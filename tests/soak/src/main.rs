@@ -10,6 +10,7 @@ mod drain;
 mod load;
 mod outage;
 mod probe;
+mod python;
 mod rolling;
 mod signals;
 mod sizes;
@@ -19,7 +20,7 @@ mod writer;
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 8] = [
+const SECTIONS: [(&str, fn()); 13] = [
     ("sizes", sizes::run),
     ("writer", writer::run),
     ("drain", drain::run),
@@ -28,6 +29,11 @@ const SECTIONS: [(&str, fn()); 8] = [
     ("rolling", rolling::run),
     ("probe", probe::run),
     ("unit", unit::run),
+    ("python-table", python::table::run),
+    ("python-lookups", python::lookups::run),
+    ("python-stuck", python::stuck::run),
+    ("python-signals", python::signals::run),
+    ("python-venv", python::venv::run),
 ];
 
 fn main() -> ExitCode {

@@ -53,7 +53,7 @@ async fn a_rest_service_with_finite_timeouts() {
     let deployment = example("rest.py")
         .merge(&format!("[provider.python]\nconfig = {{ url = 'http://{}/v1', timeout = 0.5 }}", service.address))
         .merge("[provider.python.secret_files]\ntoken = 'accounts.token'")
-        .merge("[health]\ninterval = '1h'\nmax_age = '2h'")
+        .merge("[health]\ninterval = '30m'\nmax_age = '1h'")
         .set("lookup.timeout", "20s")
         .with_file("accounts.token", "secret-canary\n");
     let gateway = deployment.start();

@@ -2,7 +2,7 @@
 //!
 //! Reading order: `ground`, then `behaviour` (what ends by itself), `stuck` (what never does), and the rest.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
+#![expect(clippy::unwrap_used, reason = "test code: a failure here is a failed test")]
 
 mod ground;
 
