@@ -28,7 +28,7 @@ impl CheckConfig {
             Err(exit) => return exit,
         };
         list("warning", &config.warnings);
-        let budget = config.shutdown.total();
+        let (budget, close) = (config.shutdown.total(), config.shutdown.close);
         if self.open {
             let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() else {
                 err!("credgate: the system gives no resources for threads");
@@ -38,7 +38,8 @@ impl CheckConfig {
                 let provider = app::open(config.provider).await?;
                 let checked = provider.check(Deadline::after(config.health.timeout)).await;
                 let summary = provider.summary();
-                provider.close().await;
+                // How it closes is nothing to judge here, and nothing to wait for.
+                let _ = tokio::time::timeout(close, provider.close()).await;
                 checked.map(|()| summary).map_err(app::NotOpen::from)
             });
             runtime.shutdown_background();

@@ -10,7 +10,7 @@ use pyo3::{
     types::{PyBool, PyInt, PyString, PyType},
 };
 
-use crate::fault::describe;
+use crate::{fault::describe, ffi};
 
 /// What is needed to judge: the types of the module `credgate`, and the rule for passwords.
 pub(crate) struct Judge {
@@ -21,6 +21,7 @@ pub(crate) struct Judge {
     passwords: PasswordRule,
     /// The plugin's own file, to say where in it an exception came from.
     pub(crate) file: Option<String>,
+    process: u32,
 }
 
 impl Judge {
@@ -33,6 +34,7 @@ impl Judge {
             corrupt: class("Corrupt")?,
             passwords,
             file,
+            process: std::process::id(),
         })
     }
 
@@ -43,6 +45,10 @@ impl Judge {
         returned: PyResult<Bound<'_, PyAny>>,
         py: Python<'_>,
     ) -> Result<Option<Password>, ProviderError> {
+        if std::process::id() != self.process {
+            // The plugin forked, and this is the copy: it has no other thread, shares our sockets and must not answer.
+            ffi::exit(1);
+        }
         let value = match returned {
             Ok(value) => value,
             Err(error) if error.is_instance(py, self.disabled.bind(py)) => return Ok(None),

@@ -29,8 +29,7 @@ async fn every_behaviour_of_an_async_function_has_the_same_ending() {
     let deployment = Deployment::mtls().with_behaviours(true).set("lookup.timeout", "30s");
     let gateway = deployment.start();
     let client = registrar(&deployment, &gateway).await;
-    // The event loop is one thread, and a copy of the process has no second one to run it.
-    for behaviour in TABLE.iter().filter(|behaviour| behaviour.node != "forks") {
+    for behaviour in TABLE {
         assert_eq!(ending(&client, behaviour.node).await, behaviour.ending, "{}", behaviour.node);
         assert_eq!(ending(&client, "returns_str").await, "OK", "after {}", behaviour.node);
     }

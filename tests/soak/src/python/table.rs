@@ -20,7 +20,7 @@ pub fn run() {
         let gateway = deployment.start();
         block_on(async {
             let client = registrar(&deployment, &gateway).await;
-            for behaviour in TABLE.iter().filter(|behaviour| !is_async || behaviour.node != "forks") {
+            for behaviour in TABLE {
                 let log = told(&gateway, &client, behaviour).await;
                 until_in_use(&gateway, 0).await;
                 row(name, behaviour.node, behaviour.ending, &log, "returned", &gateway);
