@@ -22,6 +22,11 @@ pub async fn ending(client: &Client, node: &str) -> String {
     client.lookup(node).await.map_or_else(|ending| ending, |_| "OK".into())
 }
 
+/// A number of the metrics page.
+pub async fn number(gateway: &Gateway, name: &str) -> f64 {
+    metrics::scrape(gateway.metrics.unwrap()).await.sum(name, &[])
+}
+
 /// Waits until a number of the metrics page is `wanted`.
 pub async fn becomes(gateway: &Gateway, name: &str, wanted: f64) {
     let equal = |page: &metrics::Metrics| (page.sum(name, &[]) - wanted).abs() < f64::EPSILON;
