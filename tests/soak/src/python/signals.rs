@@ -15,7 +15,7 @@ const PLUGIN: &str = "import itertools, ssl, time
 TURNS = itertools.count()
 class Plugin:
     def lookup(self, node_id):
-        ssl.create_default_context()
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         time.sleep(1e9 if node_id == '9' else 0.1 + next(TURNS) % 5 * 0.01)
         return 'password'
 def create(config):
@@ -46,7 +46,11 @@ fn round(node: &str) -> (credgate_support::process::Exit, Vec<String>) {
         .with_python(PLUGIN)
         .set("provider.python.workers", i64::try_from(CALLS).unwrap())
         .set("lookup.timeout", "10s")
-        .merge(if node == "9" { "[shutdown]\ndrain_timeout = '100ms'\nclose_timeout = '100ms'" } else { "" });
+        .merge(if node == "9" {
+            "[shutdown]\ndrain_timeout = '100ms'\nclose_timeout = '100ms'"
+        } else {
+            "[shutdown]\ndrain_timeout = '30s'"
+        });
     let gateway = deployment.start();
     block_on(async {
         let client = registrar(&deployment, &gateway).await;
