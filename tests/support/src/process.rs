@@ -28,7 +28,7 @@ pub use executable::{build_directory, executable};
 pub use gateway::{Gateway, address};
 pub use log::{Line, Log};
 pub use rustix::process::Signal;
-pub use usage::Usage;
+pub use usage::{Usage, processor_time};
 
 /// A running program.
 #[derive(Debug)]

@@ -28,6 +28,11 @@ impl Usage {
     }
 }
 
+/// CPU time of a process; none when it has ended.
+pub fn processor_time(pid: u32) -> Duration {
+    fs::read_to_string(format!("/proc/{pid}/stat")).map_or(Duration::ZERO, |stat| cpu(&stat))
+}
+
 fn number(status: &str, key: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(key));
     let line = line.unwrap_or_else(|| panic!("no {key} in {status}"));
