@@ -6,6 +6,7 @@ use std::sync::Arc;
 use credgate_provider::{NodeId, Password, ProviderError};
 
 use crate::{
+    mysql, postgres, server,
     settings::Settings,
     sqlite,
     task::{Answer, Bound},
@@ -16,6 +17,8 @@ use crate::{
 #[derive(Clone)]
 pub(crate) enum Backend {
     Sqlite(Arc<sqlite::Backend>),
+    Postgres(Arc<server::Backend<postgres::Connection>>),
+    MySql(Arc<server::Backend<mysql::Connection>>),
 }
 
 impl Backend {
@@ -26,6 +29,10 @@ impl Backend {
                 let backend = sqlite::Backend::open(path, settings, bound).await?;
                 Ok(Self::Sqlite(Arc::new(backend)))
             }
+            Location::Postgres(server) => {
+                Ok(Self::Postgres(Arc::new(server::Backend::open(server, settings, bound).await?)))
+            }
+            Location::MySql(server) => Ok(Self::MySql(Arc::new(server::Backend::open(server, settings, bound).await?))),
         }
     }
 
@@ -39,6 +46,8 @@ impl Backend {
     ) {
         match self {
             Self::Sqlite(backend) => backend.lookup(node, rule, bound, answer).await,
+            Self::Postgres(backend) => backend.lookup(node, rule, bound, answer).await,
+            Self::MySql(backend) => backend.lookup(node, rule, bound, answer).await,
         }
     }
 
@@ -46,18 +55,24 @@ impl Backend {
     pub(crate) async fn check(&self, bound: Bound, answer: Answer<()>) {
         match self {
             Self::Sqlite(backend) => backend.check(bound, answer).await,
+            Self::Postgres(backend) => backend.check(bound, answer).await,
+            Self::MySql(backend) => backend.check(bound, answer).await,
         }
     }
 
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(backend) => backend.close().await,
+            Self::Postgres(backend) => backend.close().await,
+            Self::MySql(backend) => backend.close().await,
         }
     }
 
     pub(crate) fn summary(&self) -> String {
         match self {
             Self::Sqlite(backend) => backend.summary(),
+            Self::Postgres(backend) => backend.summary(),
+            Self::MySql(backend) => backend.summary(),
         }
     }
 }

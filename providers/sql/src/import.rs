@@ -3,7 +3,7 @@
 use credgate_provider::{NodeId, Password};
 
 use crate::{
-    sqlite,
+    mysql, postgres, sqlite,
     url::{Database, Location},
 };
 
@@ -42,6 +42,19 @@ pub struct Imported {
     pub unchanged: u64,
     /// Nodes that were not in the file (only [`ImportMode::Replace`]).
     pub removed: u64,
+}
+
+impl Imported {
+    /// Of `staged` rows so many nodes were there already, and so many exactly so.
+    pub(crate) fn counted(staged: i64, there: i64, unchanged: i64, removed: u64) -> Self {
+        let count = |number: i64| u64::try_from(number).unwrap_or_default();
+        Self {
+            inserted: count(staged - there),
+            updated: count(there - unchanged),
+            unchanged: count(unchanged),
+            removed,
+        }
+    }
 }
 
 /// How far an import is. Nothing can be seen by others before it has ended.
@@ -111,6 +124,8 @@ pub async fn import(
     }
     match database.location() {
         Location::Sqlite(path) => sqlite::import(path, rows, mode, progress).await,
+        Location::Postgres(server) => postgres::import(server, rows, mode, progress).await,
+        Location::MySql(server) => mysql::import(server, rows, mode, progress).await,
     }
 }
 

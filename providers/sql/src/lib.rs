@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! settings ──▶ Database ──▶ backend ──┬▶ sqlite ── pool ── connection ── query
-//!     (url)                  (enum)   └▶ … PostgreSQL and MySQL/MariaDB join here
+//!     (url)                  (enum)   └▶ server ─ pool ── link ─┬▶ postgres
+//!                              │                                └▶ mysql
 //!                              │
 //!                  task: every statement is a task of its own; it owns the slot and the connection,
 //!                        and the RPC only waits for its answer
@@ -13,13 +14,16 @@
 //! [`SqlKind`] is what the gateway registers. [`migrate()`], [`migration_sql`] and [`import()`] are what its commands call;
 //! only those two write, and only into credgate's own schema.
 //!
-//! Reading order: `settings`, `task`, `record`, `backend`, then `sqlite` and the files below it.
+//! Reading order: `settings`, `task`, `record`, `backend`, then `sqlite` with the files below it, or `server` and a dialect.
 
 mod backend;
 mod import;
+mod mysql;
+mod postgres;
 mod provider;
 mod record;
 mod schema;
+mod server;
 mod settings;
 mod sqlite;
 mod task;

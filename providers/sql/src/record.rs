@@ -62,6 +62,11 @@ impl Matches {
         !self.more
     }
 
+    /// Whether all rows were read.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.more
+    }
+
     /// The answer.
     pub(crate) fn judge(self, rule: PasswordRule) -> Result<Option<Password>, ProviderError> {
         if self.more {

@@ -7,7 +7,7 @@
 use sqlx::migrate::Migrator;
 
 use crate::{
-    sqlite,
+    mysql, postgres, sqlite,
     url::{Database, Dialect, Location},
 };
 
@@ -15,6 +15,8 @@ use crate::{
 pub(crate) const VERSION: i64 = 1;
 
 pub(crate) static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
+pub(crate) static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
+pub(crate) static MYSQL: Migrator = sqlx::migrate!("../../migrations/mysql");
 
 /// What `migrate` did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub struct Migrated {
     pub from: Option<i64>,
     /// The version now.
     pub to: i64,
-    /// One phrase more for the operator: the file, and for SQLite its journal mode.
+    /// One phrase more for the operator: the server and its version, or the file and its journal mode.
     pub place: String,
 }
 
@@ -49,6 +51,8 @@ pub enum MigrateError {
 pub async fn migrate(database: &Database) -> Result<Migrated, MigrateError> {
     match database.location() {
         Location::Sqlite(path) => sqlite::migrate(path).await,
+        Location::Postgres(server) => postgres::migrate(server).await,
+        Location::MySql(server) => mysql::migrate(server).await,
     }
 }
 
@@ -57,6 +61,8 @@ pub async fn migrate(database: &Database) -> Result<Migrated, MigrateError> {
 pub fn migration_sql(dialect: Dialect) -> String {
     let (first, migrator) = match dialect {
         Dialect::Sqlite => ("PRAGMA journal_mode = WAL; -- a new file only\n", &SQLITE),
+        Dialect::Postgres => ("", &POSTGRES),
+        Dialect::MySql => ("", &MYSQL),
     };
     let mut sql = first.to_owned();
     for migration in migrator.iter() {

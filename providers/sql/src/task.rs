@@ -32,9 +32,13 @@ impl Bound {
 
     pub(crate) fn of(deadline: Deadline, most: Duration) -> Self {
         let left = deadline.left().min(most);
-        let margin = (left / 10).min(Self::MARGIN);
+        let margin = Self::margin(left);
         let end = Instant::now() + left;
         Self { work: end - margin, answer: end - margin / 5 }
+    }
+
+    pub(crate) fn margin(time: Duration) -> Duration {
+        (time / 10).min(Self::MARGIN)
     }
 }
 

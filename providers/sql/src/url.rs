@@ -1,19 +1,28 @@
 //! Which database a URL names. Decides the dialect and, for SQLite, the file. A URL may hold a password, a malformed one
 //! as well, so nothing here ever shows any part of what was given, except an SQLite path that was understood.
 
+mod server;
+
 use std::{
     fmt,
     path::{self, Path, PathBuf},
+    sync::Arc,
 };
 
 use credgate_files::read_secret;
 use credgate_provider::Report;
+
+pub(crate) use server::{Place, Server, Tls};
 
 /// The kinds of database that this build can talk to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// One file, read in this process.
     Sqlite,
+    /// A PostgreSQL server.
+    Postgres,
+    /// A MySQL or MariaDB server.
+    MySql,
 }
 
 /// A database whose URL was understood.
@@ -23,6 +32,8 @@ pub struct Database(Location);
 #[derive(Clone)]
 pub(crate) enum Location {
     Sqlite(PathBuf),
+    Postgres(Server),
+    MySql(Server),
 }
 
 /// Why a URL was not understood. Says nothing about its value.
@@ -32,16 +43,41 @@ pub(crate) enum UrlFault {
     NoScheme,
     #[error("names a kind of database that is not known; known are sqlite:, postgres: and mysql:")]
     UnknownScheme,
-    #[error(
-        "names a server, and this build talks to SQLite files only (sqlite:nodes.db); postgres: and mysql: come later"
-    )]
-    NotInThisBuild,
     #[error("names no file; expected \"sqlite:nodes.db\"")]
     NoFile,
     #[error("names an in-memory database, which is empty at every start; name a file")]
     InMemory,
     #[error("takes no parameters after a \"?\": serve opens the file read-only, and everything else is derived")]
     Parameters,
+    #[error("lacks the // after the scheme; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE")]
+    NoSlashes,
+    #[error(
+        "names no user before an @; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, where / ? # in user name or \
+         password are written %2F %3F %23"
+    )]
+    NoUser,
+    #[error("names no host after the @, and no socket (?host=/FOLDER or ?socket=/FILE)")]
+    NoHost,
+    #[error("names a host and a socket; name one of them")]
+    HostAndSocket,
+    #[error("has a host name with a character that no host name has; an IPv6 address stands in brackets")]
+    BadHost,
+    #[error("names several hosts, and takes one: failover is a matter of DNS, a virtual address or a pooler")]
+    SeveralHosts,
+    #[error("has a port that is not a number from 1 to 65535")]
+    BadPort,
+    #[error("names no database after the host; expected …@HOST:PORT/DATABASE")]
+    NoDatabase,
+    #[error("has a database name with a / @ or # in it; in user name, password and database write %2F %40 %23")]
+    BadDatabase,
+    #[error("names a socket by a path that does not begin with /")]
+    BadSocket,
+    #[error("has a % that two hexadecimal digits do not follow, or that encodes no text; write a % itself as %25")]
+    BadEncoding,
+    #[error("has a parameter after its ? that is not known; known are sslmode=, host= and socket=")]
+    UnknownParameter,
+    #[error("has a TLS mode that is not known; known are sslmode=disable, require, verify-ca, verify-full")]
+    UnknownTls,
 }
 
 impl Database {
@@ -63,6 +99,8 @@ impl Database {
     pub fn dialect(&self) -> Dialect {
         match self.0 {
             Location::Sqlite(_) => Dialect::Sqlite,
+            Location::Postgres(_) => Dialect::Postgres,
+            Location::MySql(_) => Dialect::MySql,
         }
     }
 
@@ -70,7 +108,10 @@ impl Database {
         let (scheme, rest) = url.split_once(':').ok_or(UrlFault::NoScheme)?;
         match scheme.to_ascii_lowercase().as_str() {
             "sqlite" => {}
-            "postgres" | "postgresql" | "mysql" | "mariadb" => return Err(UrlFault::NotInThisBuild),
+            "postgres" | "postgresql" => {
+                return server::parse(rest, Dialect::Postgres).map(Location::Postgres).map(Self);
+            }
+            "mysql" | "mariadb" => return server::parse(rest, Dialect::MySql).map(Location::MySql).map(Self),
             _ => return Err(UrlFault::UnknownScheme),
         }
         let file = rest.strip_prefix("//").unwrap_or(rest);
@@ -86,6 +127,15 @@ impl Database {
         // Absolute, so that no later change of directory moves it and SQLite cannot take it for a `file:` URI.
         let file = path::absolute(base.join(file)).map_err(|_| UrlFault::NoFile)?;
         Ok(Self(Location::Sqlite(file)))
+    }
+
+    /// The same database, reached with what else the settings say.
+    pub(crate) fn reached(mut self, ca: Option<&Arc<[u8]>>, pooler: bool) -> Self {
+        if let Location::Postgres(server) | Location::MySql(server) = &mut self.0 {
+            server.ca = ca.cloned();
+            server.pooler = pooler;
+        }
+        self
     }
 
     pub(crate) fn location(&self) -> &Location {
@@ -106,6 +156,7 @@ mod tests {
     fn parse(url: &str) -> Result<PathBuf, UrlFault> {
         Database::parse(url, Path::new("/etc/credgate")).map(|database| match database.0 {
             Location::Sqlite(path) => path,
+            _ => panic!("a server"),
         })
     }
 
@@ -130,8 +181,8 @@ mod tests {
             ("", UrlFault::NoScheme),
             ("oracle://u:p@h/d", UrlFault::UnknownScheme),
             (":nodes.db", UrlFault::UnknownScheme),
-            ("postgres://u:p@h/d", UrlFault::NotInThisBuild),
-            ("mysql://u:p@h/d", UrlFault::NotInThisBuild),
+            ("postgres:u:p@h/d", UrlFault::NoSlashes),
+            ("mariadb://h/d", UrlFault::NoUser),
             ("sqlite:", UrlFault::NoFile),
             ("sqlite:data/", UrlFault::NoFile),
             ("sqlite::memory:", UrlFault::InMemory),

@@ -128,11 +128,5 @@ async fn write(connection: &mut SqliteConnection, mode: ImportMode) -> Result<Im
     )
     .execute(&mut *connection)
     .await?;
-    let count = |number: i64| u64::try_from(number).unwrap_or_default();
-    Ok(Imported {
-        inserted: count(staged - there),
-        updated: count(there - unchanged),
-        unchanged: count(unchanged),
-        removed,
-    })
+    Ok(Imported::counted(staged, there, unchanged, removed))
 }

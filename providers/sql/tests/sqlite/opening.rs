@@ -17,7 +17,7 @@ async fn refusal(store: &Store, settings: &str) -> String {
 fn settings_are_refused_without_showing_a_url() {
     let dir = tempfile::tempdir().unwrap();
     for (file, content) in [
-        ("postgres.url", "postgres://u:canary@h/d\n"),
+        ("postgres.url", "postgres://u:canary@h\n"),
         ("odd.url", "canary canary"),
         ("none.url", "canary://u:canary@h"),
         ("empty.url", ""),
@@ -29,14 +29,14 @@ fn settings_are_refused_without_showing_a_url() {
         ("", "provider.sql.url: is missing"),
         ("url = 'canary'", "is not a database URL"),
         ("url = 'canary://u:canary@h/d'", "known are sqlite:, postgres: and mysql:"),
-        ("url = 'postgres://u:canary@h/d'", "talks to SQLite files only"),
-        ("url = 'mysql://u:canary@h/d'", "talks to SQLite files only"),
+        ("url = 'postgres:u:canary@h/d'", "lacks the //"),
+        ("url = 'mysql://canary/d'", "names no user"),
         ("url = 'sqlite:canary.db?mode=rwc'", "takes no parameters"),
         ("url = 'sqlite::memory:'", "in-memory"),
         ("url = 7", "expected text"),
         ("url_file = 7", "expected text"),
         ("url = 'sqlite:canary.db'\nurl_file = 'sqlite.url'", "set exactly one of the two"),
-        ("url_file = 'postgres.url'", "talks to SQLite files only"),
+        ("url_file = 'postgres.url'", "names no database"),
         ("url_file = 'odd.url'", "holds blanks"),
         ("url_file = 'none.url'", "known are sqlite:"),
         ("url_file = 'empty.url'", "is empty"),
