@@ -5,8 +5,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed run")]
 
+mod databases;
 mod deployments;
 mod drain;
+mod faults;
 mod load;
 mod outage;
 mod probe;
@@ -20,7 +22,7 @@ mod writer;
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 13] = [
+const SECTIONS: [(&str, fn()); 15] = [
     ("sizes", sizes::run),
     ("writer", writer::run),
     ("drain", drain::run),
@@ -34,6 +36,8 @@ const SECTIONS: [(&str, fn()); 13] = [
     ("python-stuck", python::stuck::run),
     ("python-signals", python::signals::run),
     ("python-venv", python::venv::run),
+    ("faults", faults::run),
+    ("databases", databases::run),
 ];
 
 fn main() -> ExitCode {
