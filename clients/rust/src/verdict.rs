@@ -127,7 +127,9 @@ fn alert_sentence(alert: AlertDescription) -> String {
         Alert::DecryptError => {
             "the server cannot verify our client certificate (signed by another CA of the same name?)".to_owned()
         }
-        Alert::CertificateExpired => "the server says that our client certificate has expired, or is not valid yet".to_owned(),
+        Alert::CertificateExpired => {
+            "the server says that our client certificate has expired, or is not valid yet".to_owned()
+        }
         Alert::CertificateRevoked => "the server says that our client certificate is revoked".to_owned(),
         Alert::BadCertificate | Alert::UnsupportedCertificate | Alert::CertificateUnknown | Alert::NoCertificate => {
             "the server refuses our client certificate, or the lack of one".to_owned()

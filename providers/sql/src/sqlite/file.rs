@@ -49,7 +49,9 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 pub(crate) fn missing(path: &Path, error: &io::Error) -> String {
     let shown = path.display();
     match error.kind() {
-        io::ErrorKind::NotFound => format!("{shown} does not exist (`credgate migrate` makes a new one)"),
+        io::ErrorKind::NotFound => format!(
+            "{shown} does not exist: put it back or correct url; only for a first deployment, `credgate migrate` makes a new one"
+        ),
         io::ErrorKind::IsADirectory => format!("{shown} is not a regular file"),
         io::ErrorKind::PermissionDenied => {
             format!("{shown} cannot be reached: a folder above it may not be entered by this user (chmod, chown)")

@@ -55,7 +55,7 @@ fn settings_are_refused_without_showing_a_url() {
 #[tokio::test]
 async fn files_that_are_no_database_of_ours() {
     let store = Store::empty();
-    assert!(refusal(&store, "").await.contains("does not exist (`credgate migrate` makes a new one)"));
+    assert!(refusal(&store, "").await.contains("only for a first deployment, `credgate migrate` makes a new one"));
 
     fs::create_dir(store.path()).unwrap();
     assert!(refusal(&store, "").await.contains("is not a regular file"));
