@@ -11,7 +11,7 @@ use super::{
 };
 
 /// How long `migrate` and `import` wait for another program's lock: longer than any sensible write transaction.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens an existing file for writing.
 pub(crate) async fn open(path: &Path) -> Result<SqliteConnection, String> {
