@@ -1,6 +1,6 @@
 //! What can happen to a server, and what it knows of its connections.
 
-use std::{fs, sync::PoisonError};
+use std::{fs, sync::PoisonError, time::Instant};
 
 use super::{Database, Kind, PATIENCE, READER, mariadb, postgres};
 use crate::process::{Process, Signal};
@@ -47,9 +47,18 @@ impl Database {
         self.start_again();
     }
 
-    /// SIGSTOP to all of its processes: the kernel takes connections, nobody answers.
+    /// SIGSTOP to all of its processes: the kernel takes connections, nobody answers. Returns when every thread stands
+    /// still: the signal reaches them one after another, and one that still runs can answer.
+    #[track_caller]
     pub fn freeze(&self) {
         self.signal_running(Signal::STOP);
+        let began = Instant::now();
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = process.as_ref().unwrap_or_else(|| panic!("the database is not running")).pid();
+        while !std::iter::once(first).chain(children(first)).all(stands_still) {
+            assert!(began.elapsed() < PATIENCE, "the database does not stand still");
+            std::thread::yield_now();
+        }
     }
 
     /// SIGCONT.
@@ -133,6 +142,15 @@ impl Database {
             }
         }
     }
+}
+
+/// Whether every thread of a process is stopped (state `T` of proc(5)) or has ended.
+fn stands_still(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    threads.flatten().all(|thread| match fs::read_to_string(thread.path().join("stat")) {
+        Ok(stat) => stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 'Z', 'X'])),
+        Err(_) => true,
+    })
 }
 
 /// PostgreSQL has one process per connection and some more; MariaDB has none below it.
