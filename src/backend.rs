@@ -7,9 +7,13 @@ mod outage;
 
 pub use outage::{Outage, Turn, Watchdog};
 
-use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
-use credgate_provider::{BoxFuture, Deadline, NodeId, Password, Provider, ProviderError, Slot};
+use credgate_provider::{BoxFuture, Deadline, NodeId, Number, Password, Provider, ProviderError, Slot};
 use futures::FutureExt as _;
 use tokio::time::timeout_at;
 
@@ -54,6 +58,11 @@ impl Backend {
     /// What the provider says of itself, for the log.
     pub fn summary(&self) -> String {
         self.provider.summary()
+    }
+
+    /// The provider's own numbers, for the metrics; none when it panics.
+    pub fn numbers(&self) -> Vec<Number> {
+        catch_unwind(AssertUnwindSafe(|| self.provider.numbers())).unwrap_or_default()
     }
 
     /// Closes the provider; a panic in it is only logged, since nothing depends on it any more.

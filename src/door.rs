@@ -9,12 +9,15 @@ mod handshake;
 mod peer;
 mod sources;
 mod strangers;
+mod verifier;
 
 pub use connection::Connection;
 pub use failure::Failure;
 pub use peer::{Certificate, Peer};
+pub use verifier::Verifier;
 
 use std::{
+    fmt::Display,
     io,
     net::SocketAddr,
     sync::{
@@ -185,7 +188,7 @@ impl Hall {
             self.refuse(Failure::TooMany, "connections", address);
             return None;
         }
-        self.metrics().open.increment(1);
+        self.metrics().came();
         Some(Place { hall: Arc::clone(self), _source: source })
     }
 
@@ -196,11 +199,17 @@ impl Hall {
     }
 
     /// Tells of a connection that was refused or came to nothing.
-    fn failed(&self, failure: Failure, detail: &dyn std::fmt::Display, address: SocketAddr) {
+    fn failed(&self, failure: Failure, detail: &dyn Display, address: SocketAddr) {
+        self.tell(failure, detail, None, address);
+    }
+
+    /// The same, with the certificate that was the cause.
+    fn tell(&self, failure: Failure, detail: &dyn Display, certificate: Option<&Detail>, address: SocketAddr) {
         self.metrics().failed[failure as usize].increment(1);
         if let Some(more) = self.failures[failure as usize].allow() {
             let (cause, detail) = (failure.label(), Detail::new(detail));
-            tracing::warn!(listener = self.name, cause, %detail, peer = %address.ip(), more, "connection failed");
+            let certificate = certificate.map(tracing::field::display);
+            tracing::warn!(listener = self.name, cause, %detail, certificate, peer = %address.ip(), more, "connection failed");
         }
     }
 

@@ -25,6 +25,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] = [Self::Starting, Self::Serving, Self::LameDuck, Self::Draining, Self::Closing];
+
     /// The word in logs and metrics.
     pub fn word(self) -> &'static str {
         match self {

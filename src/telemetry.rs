@@ -8,4 +8,4 @@ mod metrics;
 
 pub use listener::{Pages, serve};
 pub use log::{Format, LogSettings, OutcomeLog, Repeats, init};
-pub use metrics::{Counted, DoorHandles, Metrics};
+pub use metrics::{Counted, DoorHandles, Metrics, Provided};

@@ -22,7 +22,7 @@ use crate::{
     backend::Backend,
     cli::Exit,
     config::{Config, ProviderSettings},
-    door::{self, Closing, Door},
+    door::{self, Closing, Door, Limits},
     health::{self, Board, HealthService, HealthSettings},
     lookup::Lookup,
     principal::Identities,
@@ -117,6 +117,8 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
     let phases = Phases::new();
     let board = Arc::new(Board::new(phases.clone(), config.health.max_age, config.health.stuck_after));
     let metrics = Arc::new(Metrics::new()?);
+    gauges::of_the_process(&metrics);
+    gauges::health(&metrics, &board);
     gauges::certificates(&metrics, &config.tls.expiry);
     let identities = Arc::new(config.identities);
     let front = Front { board: &board, metrics: &metrics, identities: &identities, health: config.health };
@@ -128,13 +130,14 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
         listener: listen("control", config.control)?,
         tls: config.tls.server.clone(),
         limits: config.control_limits,
-        rpc: front.rpc(None, Phase::Closing),
+        rpc: front.rpc("control", config.control_limits, None, Phase::Closing),
         closing: control.clone(),
     };
     let pages = config.metrics.map(|address| listen("metrics", address)).transpose()?;
     let content = Pages { metrics: Arc::clone(&metrics), board: Arc::clone(&board) };
     run_control(control_door, pages, content, config.shutdown)?;
 
+    let kind = config.provider.kind;
     let backend = Arc::new(open(config.provider).await?);
     backend.check(Deadline::after(config.health.timeout)).await.map_err(NotOpen::from)?;
     board.checked(true);
@@ -159,14 +162,15 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
         listener: listen("lookup", config.listen)?,
         tls: config.tls.server,
         limits: config.lookup_limits,
-        rpc: front.rpc(Some(Arc::clone(&lookup)), Phase::Draining),
+        rpc: front.rpc("lookup", config.lookup_limits, Some(Arc::clone(&lookup)), Phase::Draining),
         closing: lookups.clone(),
     };
     tokio::spawn(lookup_door.serve());
     tokio::spawn(tidy(Arc::clone(&lookup)));
     let differing = Arc::new(AtomicUsize::new(0));
     tokio::spawn(files::watch(config.files, config.health.file_interval, Arc::clone(&differing)));
-    gauges::register(&metrics, &board, &lookup, differing);
+    gauges::lookups(&metrics, &lookup, config.lookup.queue, differing);
+    tokio::spawn(gauges::watch_provider(metrics, kind, backend.clone()));
 
     phases.enter(Phase::Serving);
     board.refresh();
@@ -185,8 +189,9 @@ struct Front<'a> {
 
 impl Front<'_> {
     /// The RPCs of one listener, whose Watches end when `until` is reached.
-    fn rpc(&self, lookup: Option<Arc<Lookup>>, until: Phase) -> Arc<Rpc> {
+    fn rpc(&self, name: &'static str, limits: Limits, lookup: Option<Arc<Lookup>>, until: Phase) -> Arc<Rpc> {
         let health = HealthService::new(Arc::clone(self.board), self.health.watch, until, self.identities.len());
+        gauges::listener(self.metrics, name, limits, health.clone());
         Arc::new(Rpc {
             identities: Arc::clone(self.identities),
             lookup,

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use credgate_provider::{Deadline, ProviderError};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::{Board, HealthSettings};
 use crate::{backend::Backend, telemetry::Metrics};
@@ -55,8 +55,9 @@ pub async fn watch_backend(board: Arc<Board>, backend: Arc<Backend>, settings: H
             () = sleep(settings.interval) => {}
             () = async { sleep(CHECK_PAUSE.min(settings.interval)).await; backend.watchdog().check_wanted().await } => {}
         }
+        let began = Instant::now();
         let result = backend.check(Deadline::after(settings.timeout)).await;
-        metrics.backend_checked(result.is_ok());
+        metrics.backend_checked(result.is_ok(), began.elapsed());
         tell(good, &result);
         good = result.is_ok();
         board.checked(good);

@@ -53,6 +53,11 @@ impl HealthService {
         Self { board, limits, until, total: Arc::new(Semaphore::new(limits.total)), identities }
     }
 
+    /// Watches that are open now.
+    pub fn watches(&self) -> usize {
+        self.limits.total - self.total.available_permits().min(self.limits.total)
+    }
+
     fn places(&self, caller: &Caller) -> Option<Places> {
         let own = Arc::clone(self.identities.get(caller.principal.index)?).try_acquire_owned().ok()?;
         let total = Arc::clone(&self.total).try_acquire_owned().ok()?;

@@ -5,10 +5,12 @@ mod handles;
 use std::{
     fmt,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
+use credgate_provider::Number;
 use http::HeaderMap;
-use metrics::{Label, counter, gauge, with_local_recorder};
+use metrics::{Counter, Gauge, Label, counter, describe_counter, describe_gauge, gauge, with_local_recorder};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use tokio::time::Instant;
 use tonic::Code;
@@ -53,8 +55,8 @@ impl Metrics {
     }
 
     /// A check of the backend ended.
-    pub fn backend_checked(&self, good: bool) {
-        self.handles.checks[usize::from(!good)].increment(1);
+    pub fn backend_checked(&self, good: bool, time: Duration) {
+        self.handles.checks[usize::from(!good)].ended(time);
     }
 
     /// What is counted of one listener's connections.
@@ -64,16 +66,53 @@ impl Metrics {
     }
 
     /// Makes a gauge whose value is read at each scrape.
-    pub fn gauge(&self, name: &'static str, labels: Vec<Label>, read: impl Fn() -> usize + Send + 'static) {
-        let gauge = with_local_recorder(&self.recorder, || gauge!(name, labels));
-        #[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^53")]
-        self.readings().push(Box::new(move || gauge.set(read() as f64)));
+    pub fn gauge(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: Vec<Label>,
+        read: impl Fn() -> usize + Send + 'static,
+    ) {
+        let gauge = with_local_recorder(&self.recorder, || {
+            describe_gauge!(name, help);
+            gauge!(name, labels)
+        });
+        self.readings().push(Box::new(move || set(&gauge, read() as u64)));
     }
 
     /// Makes a counter that somebody else counts, read at each scrape.
-    pub fn counter(&self, name: &'static str, labels: Vec<Label>, read: impl Fn() -> u64 + Send + 'static) {
-        let counter = with_local_recorder(&self.recorder, || counter!(name, labels));
+    pub fn counter(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: Vec<Label>,
+        read: impl Fn() -> u64 + Send + 'static,
+    ) {
+        let counter = with_local_recorder(&self.recorder, || {
+            describe_counter!(name, help);
+            counter!(name, labels)
+        });
         self.readings().push(Box::new(move || counter.absolute(read())));
+    }
+
+    /// Makes the handle of a number that a provider of this kind shows. A name that cannot stand on the page gets none.
+    pub fn provided(&self, kind: &str, number: Number) -> Option<Provided> {
+        if !number.is_well_named() {
+            tracing::warn!(kind, "the provider shows a number whose name cannot be a metric's; it is left out");
+            return None;
+        }
+        let name = format!("credgate_{}_{}", kind.replace(|c: char| !c.is_ascii_alphanumeric(), "_"), number.name);
+        Some(with_local_recorder(&self.recorder, || match number.counts {
+            true => {
+                let name = format!("{name}_total");
+                describe_counter!(name.clone(), number.help);
+                Provided { name: number.name, handle: Handle::Counter(counter!(name)) }
+            }
+            false => {
+                describe_gauge!(name.clone(), number.help);
+                Provided { name: number.name, handle: Handle::Gauge(gauge!(name)) }
+            }
+        }))
     }
 
     /// The page that Prometheus reads (text format 0.0.4).
@@ -86,6 +125,35 @@ impl Metrics {
     fn readings(&self) -> MutexGuard<'_, Vec<Reading>> {
         self.readings.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The handle of a provider's number.
+#[derive(Debug)]
+pub struct Provided {
+    name: &'static str,
+    handle: Handle,
+}
+
+#[derive(Debug)]
+enum Handle {
+    Gauge(Gauge),
+    Counter(Counter),
+}
+
+impl Provided {
+    /// Takes its value from among the provider's numbers, if it is still there.
+    pub fn update(&self, numbers: &[Number]) {
+        let Some(number) = numbers.iter().find(|number| number.name == self.name) else { return };
+        match &self.handle {
+            Handle::Gauge(gauge) => set(gauge, number.value),
+            Handle::Counter(counter) => counter.absolute(number.value),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^53")]
+fn set(gauge: &Gauge, value: u64) {
+    gauge.set(value as f64);
 }
 
 /// One RPC being counted.
@@ -110,6 +178,9 @@ impl Counted<'_> {
         let by_code = &self.handles.health[usize::from(self.method == Method::Watch)];
         let index = HEALTH_CODES.iter().position(|one| *one == code).unwrap_or(HEALTH_CODES.len() - 1);
         by_code[index].increment(1);
+        if self.method == Method::Check {
+            self.handles.health_seconds[index].record(self.arrival.elapsed());
+        }
     }
 
     fn count(&mut self, outcome: Outcome) {

@@ -17,6 +17,7 @@
 mod deadline;
 mod error;
 mod node;
+mod number;
 mod password;
 mod provider;
 mod report;
@@ -26,6 +27,7 @@ mod slot;
 pub use deadline::Deadline;
 pub use error::{Detail, OpenError, ProviderError};
 pub use node::{Grammar, InvalidNodeId, NodeId, NodeIdRule};
+pub use number::Number;
 pub use password::{Password, PasswordFault, PasswordRule, parse_enabled};
 pub use provider::{BoxFuture, Kind, Prepared, Provider, Site};
 pub use report::{Problem, Report};

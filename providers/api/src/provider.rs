@@ -5,7 +5,8 @@ use std::{path::PathBuf, time::Duration};
 pub use futures::future::BoxFuture;
 
 use crate::{
-    Deadline, NodeId, NodeIdRule, OpenError, Password, PasswordRule, ProviderError, Report, Slot, settings::Section,
+    Deadline, NodeId, NodeIdRule, Number, OpenError, Password, PasswordRule, ProviderError, Report, Slot,
+    settings::Section,
 };
 
 /// A kind of credential store: the word after `provider.kind` in the configuration.
@@ -63,4 +64,10 @@ pub trait Provider: Send + Sync + 'static {
 
     /// One phrase for the log once it is open, e.g. `40000 nodes from nodes.csv`. Never a secret.
     fn summary(&self) -> String;
+
+    /// Numbers of its own for the metrics page: from memory, at once, always the same ones in the same order. Asked once a
+    /// second, on the lookup runtime.
+    fn numbers(&self) -> Vec<Number> {
+        Vec::new()
+    }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use credgate_provider::{
-    BoxFuture, Deadline, Kind, NodeId, OpenError, Password, Prepared, Provider, ProviderError, Report, Site, Slot,
-    settings::Section,
+    BoxFuture, Deadline, Kind, NodeId, Number, OpenError, Password, Prepared, Provider, ProviderError, Report, Site,
+    Slot, settings::Section,
 };
 use futures::FutureExt;
 
@@ -76,5 +76,12 @@ impl Provider for CsvProvider {
             disabled => format!(" ({disabled} disabled)"),
         };
         format!("{} {nodes}{disabled} from {name}", self.table.len())
+    }
+
+    fn numbers(&self) -> Vec<Number> {
+        vec![
+            Number::gauge("rows", "Nodes in the loaded file, disabled ones included", self.table.len()),
+            Number::gauge("rows_disabled", "Nodes in the loaded file that are disabled", self.table.disabled()),
+        ]
     }
 }

@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc, thread};
 
-use credgate_provider::{BoxFuture, Deadline, Detail, NodeId, OpenError, Password, Provider, ProviderError, Slot};
+use credgate_provider::{
+    BoxFuture, Deadline, Detail, NodeId, Number, OpenError, Password, Provider, ProviderError, Slot,
+};
 use futures::FutureExt;
 use pyo3::prelude::*;
 use tokio::{sync::oneshot, time::timeout_at};
@@ -98,6 +100,19 @@ impl Provider for PythonProvider {
 
     fn summary(&self) -> String {
         format!("{}, {} lookups at once", self.plugin.facts, self.workers)
+    }
+
+    /// A thread that wakes up for work still counts as idle for a moment.
+    fn numbers(&self) -> Vec<Number> {
+        let (threads, idle) = match &self.threads {
+            Some(queue) => (self.workers, queue.idle()),
+            // The loop's thread: how many coroutines are under way, the slots show.
+            None => (1, 0),
+        };
+        vec![
+            Number::gauge("threads", "Threads that call the plugin's lookup()", threads),
+            Number::gauge("threads_idle", "Of these, threads that wait for work (0 for an async plugin)", idle),
+        ]
     }
 }
 

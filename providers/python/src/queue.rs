@@ -17,12 +17,14 @@ pub(crate) struct Queue<T> {
 struct State<T> {
     items: VecDeque<T>,
     closed: bool,
+    /// Threads that wait for work.
+    idle: usize,
 }
 
 impl<T> Queue<T> {
     /// A queue of at most `most`.
     pub(crate) fn new(most: usize) -> Self {
-        Self { state: Mutex::new(State { items: VecDeque::new(), closed: false }), more: Condvar::new(), most }
+        Self { state: Mutex::new(State { items: VecDeque::new(), closed: false, idle: 0 }), more: Condvar::new(), most }
     }
 
     /// Hands one over; it comes back when the queue is full or closed.
@@ -47,8 +49,15 @@ impl<T> Queue<T> {
             if let Some(item) = state.items.pop_front() {
                 return Some(item);
             }
+            state.idle += 1;
             state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
+    }
+
+    /// How many threads wait in [`Queue::pop`] now.
+    pub(crate) fn idle(&self) -> usize {
+        self.state().idle
     }
 
     /// Takes all there are, without waiting.

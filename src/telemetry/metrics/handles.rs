@@ -1,4 +1,6 @@
-//! The handles, their names and their label values: everything that is ever on the page beside the gauges.
+//! The handles, their names and their label values: everything that is counted as it happens.
+
+use std::time::Duration;
 
 use metrics::{
     Counter, Gauge, Histogram, Label, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
@@ -14,7 +16,7 @@ pub const LISTENERS: [&str; 2] = ["lookup", "control"];
 pub const HEALTH_CODES: [Code; 5] =
     [Code::Ok, Code::NotFound, Code::ResourceExhausted, Code::InvalidArgument, Code::Internal];
 
-/// Everything that is counted as it happens.
+/// All of them.
 pub struct Handles {
     /// By method and outcome.
     pub rpcs: [[Counter; Outcome::COUNT]; 4],
@@ -22,21 +24,46 @@ pub struct Handles {
     pub health: [[Counter; HEALTH_CODES.len()]; 2],
     /// Of lookups, by outcome.
     pub seconds: [Histogram; Outcome::COUNT],
+    /// Of Check, by code.
+    pub health_seconds: [Histogram; HEALTH_CODES.len()],
     /// By cause.
     pub refusals: [Counter; Refusal::ALL.len()],
     /// Good ones and failed ones.
-    pub checks: [Counter; 2],
+    pub checks: [Checks; 2],
     /// By listener.
     pub doors: [DoorHandles; 2],
+}
+
+/// Checks of the backend that ended one way.
+pub struct Checks {
+    count: Counter,
+    seconds: Histogram,
+}
+
+impl Checks {
+    /// One more.
+    pub fn ended(&self, time: Duration) {
+        self.count.increment(1);
+        self.seconds.record(time);
+    }
 }
 
 /// What is counted of one listener's connections.
 #[derive(Debug)]
 pub struct DoorHandles {
+    accepted: Counter,
     /// Open ones.
     pub open: Gauge,
     /// Those that were refused or came to nothing, by cause.
     pub failed: [Counter; Failure::ALL.len()],
+}
+
+impl DoorHandles {
+    /// A connection was let in.
+    pub fn came(&self) {
+        self.accepted.increment(1);
+        self.open.increment(1);
+    }
 }
 
 impl Handles {
@@ -52,9 +79,13 @@ impl Handles {
                 Outcome::Unimplemented => Histogram::noop(),
                 _ => histogram!("credgate_lookup_seconds", vec![code(outcome.row().code), reason(outcome)]),
             }),
+            health_seconds: HEALTH_CODES.map(|status| histogram!("credgate_health_check_seconds", vec![code(status)])),
             refusals: Refusal::ALL
                 .map(|refusal| counter!("credgate_authentication_failures_total", "cause" => refusal.label())),
-            checks: ["ok", "failed"].map(|result| counter!("credgate_backend_checks_total", "result" => result)),
+            checks: ["ok", "failed"].map(|result| Checks {
+                count: counter!("credgate_backend_checks_total", "result" => result),
+                seconds: histogram!("credgate_backend_check_seconds", "result" => result),
+            }),
             doors: LISTENERS.map(door),
         }
     }
@@ -78,6 +109,7 @@ fn rpcs(method: Method) -> [Counter; Outcome::COUNT] {
 
 fn door(listener: &'static str) -> DoorHandles {
     DoorHandles {
+        accepted: counter!("credgate_connections_accepted_total", "listener" => listener),
         open: gauge!("credgate_connections", "listener" => listener),
         failed: Failure::ALL.map(
             |failure| counter!("credgate_connections_failed_total", "listener" => listener, "cause" => failure.label()),
@@ -102,26 +134,17 @@ fn reason(outcome: Outcome) -> Label {
 }
 
 fn describe() {
+    describe_gauge!("credgate_build_info", "Always 1; the version is a label");
     describe_counter!("credgate_rpcs_total", "RPCs by method, status code and reason");
     describe_histogram!("credgate_lookup_seconds", "Time from the arrival of a lookup to its answer");
+    describe_histogram!("credgate_health_check_seconds", "Time from the arrival of a health Check to its answer");
     describe_counter!("credgate_authentication_failures_total", "Calls refused as UNAUTHENTICATED, by cause");
     describe_counter!("credgate_backend_checks_total", "Checks of the backend, by result");
+    describe_histogram!("credgate_backend_check_seconds", "How long checks of the backend took");
+    describe_counter!("credgate_connections_accepted_total", "Connections that were let in");
     describe_gauge!("credgate_connections", "Open connections");
     describe_counter!(
         "credgate_connections_failed_total",
         "Connections refused, or without any authenticated RPC, by cause"
     );
-    describe_gauge!("credgate_ready", "1 while readiness is SERVING");
-    describe_counter!(
-        "credgate_rate_limit_exceeded_total",
-        "Lookups over a limit of [rate], refused or (mode=shadow) not"
-    );
-    describe_gauge!("credgate_slots", "Lookups that can run at once");
-    describe_gauge!("credgate_slots_in_use", "Slots taken by lookups and by work whose caller has left");
-    describe_gauge!("credgate_slots_overdue", "Slots taken by work that is past its deadline");
-    describe_gauge!("credgate_outage", "1 while lookups are refused at once because the backend does not answer");
-    describe_gauge!("credgate_queue", "Lookups that wait for a slot");
-    describe_gauge!("credgate_files_differ", "Loaded files that now differ on disk, or are gone");
-    describe_gauge!("credgate_certificate_expiry_timestamp_seconds", "When each loaded certificate ends, in Unix time");
-    describe_gauge!("credgate_build_info", "Always 1; the version is a label");
 }
