@@ -35,7 +35,7 @@ pub struct Arguments {
     server_name: Option<String>,
 
     /// The longest to wait, everything included
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = timeout)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = Arguments::parse_timeout)]
     pub timeout: Duration,
 
     /// No TLS; loopback addresses only
@@ -44,6 +44,14 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// `--timeout` of a program with arguments of its own: `500ms`, `2s`, up to 1h.
+    pub fn parse_timeout(text: &str) -> Result<Duration, String> {
+        match humantime::parse_duration(text) {
+            Ok(time) if !time.is_zero() && time <= LONGEST_TIMEOUT => Ok(time),
+            _ => Err("expected a time like 500ms or 2s, up to 1h".to_owned()),
+        }
+    }
+
     /// What they say.
     pub fn settings(&self) -> Settings {
         Settings {
@@ -66,13 +74,6 @@ impl Arguments {
                 format!("--{}: {text}", setting.replace('_', "-").replace(", ", ", --"))
             }
         }
-    }
-}
-
-fn timeout(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(time) if !time.is_zero() && time <= LONGEST_TIMEOUT => Ok(time),
-        _ => Err("expected a time like 500ms or 2s, up to 1h".to_owned()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     future::Future,
+    net::SocketAddr,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -30,6 +31,7 @@ use crate::{CallError, Cause, DialError, Endpoint, LookupError, Password, Servin
 pub struct Connection {
     endpoint: Endpoint,
     requests: http2::SendRequest<Body>,
+    local: Option<SocketAddr>,
     seen: watch::Receiver<Seen>,
 }
 
@@ -61,8 +63,19 @@ pub(crate) fn builder(executor: TokioExecutor, timer: TokioTimer) -> http2::Buil
 }
 
 impl Connection {
-    pub(crate) fn new(endpoint: &Endpoint, requests: http2::SendRequest<Body>, seen: watch::Receiver<Seen>) -> Self {
-        Self { endpoint: endpoint.clone(), requests, seen }
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        requests: http2::SendRequest<Body>,
+        local: Option<SocketAddr>,
+        seen: watch::Receiver<Seen>,
+    ) -> Self {
+        Self { endpoint: endpoint.clone(), requests, local, seen }
+    }
+
+    /// This side's address and port, by which a socket table shows who holds the other side. `None` when the system
+    /// did not tell.
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        self.local
     }
 
     /// Whether it can take no more calls: it broke, or the server said GOAWAY.

@@ -34,9 +34,29 @@ pub(crate) async fn dial_by_steps(
     enter: impl Fn(Step),
 ) -> Result<Connection, DialError> {
     enter(Step::Resolve);
-    let addresses = within(deadline, Step::Resolve, resolve(endpoint)).await?;
+    let addresses = resolve(endpoint, deadline).await?;
+    reach(endpoint, &addresses, deadline, enter).await
+}
+
+/// Where the endpoint's name leads now, in the order in which [`dial`] tries: at least one address.
+pub async fn resolve(endpoint: &Endpoint, deadline: Instant) -> Result<Vec<SocketAddr>, DialError> {
+    within(deadline, Step::Resolve, look_up(endpoint)).await
+}
+
+/// Like [`dial`], to one of the endpoint's addresses: for a tool that must know which of them answers.
+pub async fn dial_address(endpoint: &Endpoint, address: SocketAddr, deadline: Instant) -> Result<Connection, DialError> {
+    reach(endpoint, &[address], deadline, |_| ()).await
+}
+
+async fn reach(
+    endpoint: &Endpoint,
+    addresses: &[SocketAddr],
+    deadline: Instant,
+    enter: impl Fn(Step),
+) -> Result<Connection, DialError> {
     enter(Step::Connect);
-    let tcp = connect(&addresses, deadline).await?;
+    let tcp = connect(addresses, deadline).await?;
+    let local = tcp.local_addr().ok();
     let (stream, name) = match endpoint.tls() {
         None => (Stream::Plain(tcp), None),
         Some(tls) => {
@@ -47,7 +67,7 @@ pub(crate) async fn dial_by_steps(
     };
     enter(Step::Http2);
     let (wire, seen) = Wire::new(stream, name);
-    within(deadline, Step::Http2, open(endpoint, wire, seen)).await
+    within(deadline, Step::Http2, open(endpoint, wire, local, seen)).await
 }
 
 async fn within<T>(
@@ -58,7 +78,7 @@ async fn within<T>(
     timeout_at(deadline, work).await.unwrap_or(Err(DialError::new(step, Cause::TimedOut)))
 }
 
-async fn resolve(endpoint: &Endpoint) -> Result<Vec<SocketAddr>, DialError> {
+async fn look_up(endpoint: &Endpoint) -> Result<Vec<SocketAddr>, DialError> {
     let Address { place, .. } = endpoint.address();
     let mut addresses: Vec<SocketAddr> = match place {
         Host::Literal(address) => return Ok(vec![*address]),
@@ -109,7 +129,12 @@ async fn handshake(tls: &Tls, tcp: TcpStream) -> Result<Stream, DialError> {
     Ok(Stream::Tls(Box::new(stream)))
 }
 
-async fn open(endpoint: &Endpoint, wire: Wire, mut seen: watch::Receiver<Seen>) -> Result<Connection, DialError> {
+async fn open(
+    endpoint: &Endpoint,
+    wire: Wire,
+    local: Option<SocketAddr>,
+    mut seen: watch::Receiver<Seen>,
+) -> Result<Connection, DialError> {
     let (requests, driver) = connection::builder(TokioExecutor::new(), TokioTimer::new())
         .handshake(TokioIo::new(wire))
         .await
@@ -121,7 +146,7 @@ async fn open(endpoint: &Endpoint, wire: Wire, mut seen: watch::Receiver<Seen>) 
     // The wire is dropped, and with it the sender, when the connection breaks.
     let speaks =
         seen.wait_for(|seen| !matches!(seen, Seen::Nothing)).await.is_ok_and(|seen| matches!(*seen, Seen::Http2));
-    if speaks { Ok(Connection::new(endpoint, requests, seen)) } else { Err(ended(&seen)) }
+    if speaks { Ok(Connection::new(endpoint, requests, local, seen)) } else { Err(ended(&seen)) }
 }
 
 fn ended(seen: &watch::Receiver<Seen>) -> DialError {

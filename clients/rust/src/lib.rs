@@ -27,7 +27,7 @@ pub use arguments::Arguments;
 pub use call::{CallError, code_name};
 pub use client::Client;
 pub use connection::Connection;
-pub use dial::dial;
+pub use dial::{dial, dial_address, resolve};
 pub use endpoint::Endpoint;
 pub use lookup::{LookupError, Reason};
 pub use password::Password;
