@@ -87,6 +87,8 @@ fn config(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<crate::config::Config,
     for warning in &config.warnings {
         tracing::warn!(%warning, "configuration");
     }
+    let changed: Vec<_> = config.settings.iter().filter(|one| one.is_changed()).map(ToString::to_string).collect();
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), changed = changed.join(", "), "settings");
     Ok(config)
 }
 

@@ -21,7 +21,7 @@ use std::{net::SocketAddr, path::Path};
 
 use credgate_files::Loaded;
 use credgate_provider::{
-    Kind, NodeIdRule, PasswordRule, Problem, Report, Site,
+    Effective, Kind, NodeIdRule, PasswordRule, Problem, Report, Site,
     settings::{Document, Section},
 };
 
@@ -62,6 +62,8 @@ pub struct Config {
     pub files: Vec<Loaded>,
     /// What is odd, but does not forbid the start.
     pub warnings: Vec<Problem>,
+    /// The settings that may be shown.
+    pub settings: Vec<Effective>,
 }
 
 /// Why there is no configuration to start.
@@ -79,7 +81,7 @@ pub fn load(path: &Path, kinds: &[Box<dyn Kind>]) -> Result<Config, Refused> {
     let config = read(path, kinds, &report);
     match config {
         Some(config) if report.is_clean() => {
-            Ok(Config { files: report.files(), warnings: report.warnings(), ..config })
+            Ok(Config { files: report.files(), warnings: report.warnings(), settings: report.settings(), ..config })
         }
         _ => Err(Refused { problems: report.problems(), warnings: report.warnings() }),
     }
@@ -126,6 +128,7 @@ fn read(path: &Path, kinds: &[Box<dyn Kind>], report: &Report) -> Option<Config>
         log,
         files: Vec::new(),
         warnings: Vec::new(),
+        settings: Vec::new(),
     })
 }
 

@@ -124,9 +124,9 @@ impl Door {
             strangers: Strangers::default(),
             open: AtomicUsize::new(0),
             closing: self.closing.clone(),
-            failures: Default::default(),
+            failures: Failure::ALL.map(|failure| Repeats::of("connection failed", failure.label())),
         });
-        let repeats = Repeats::default();
+        let repeats = Repeats::of("cannot accept a connection", self.name);
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -135,7 +135,7 @@ impl Door {
             match accepted {
                 Ok((socket, address)) => hall.admit(socket, address),
                 Err(error) => {
-                    if let Some(more) = repeats.allow() {
+                    if let Some(more) = repeats.allow("") {
                         tracing::warn!(listener = self.name, %error, more, "cannot accept a connection");
                     }
                     // The peer's own doing (ECONNABORTED and the like) costs nothing; our lack of descriptors passes.
@@ -206,8 +206,11 @@ impl Hall {
     /// The same, with the certificate that was the cause.
     fn tell(&self, failure: Failure, detail: &dyn Display, certificate: Option<&Detail>, address: SocketAddr) {
         self.metrics().failed[failure as usize].increment(1);
-        if let Some(more) = self.failures[failure as usize].allow() {
-            let (cause, detail) = (failure.label(), Detail::new(detail));
+        let detail = Detail::new(detail);
+        // One refused client must not hide another.
+        let kind = certificate.map_or_else(|| detail.to_string(), |certificate| format!("{detail} {certificate}"));
+        if let Some(more) = self.failures[failure as usize].allow(&kind) {
+            let cause = failure.label();
             let certificate = certificate.map(tracing::field::display);
             tracing::warn!(listener = self.name, cause, %detail, certificate, peer = %address.ip(), more, "connection failed");
         }

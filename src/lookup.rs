@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use credgate_proto::LookupCredentialRequest;
-use credgate_provider::{Deadline, Detail, NodeIdRule, Password, ProviderError};
+use credgate_provider::{Deadline, Detail, NodeId, NodeIdRule, Password, ProviderError};
 use http::Request;
 use hyper::body::Incoming;
 use std::time::Duration;
@@ -14,9 +14,10 @@ use crate::{
     admission::{Capacity, Rate},
     backend::Backend,
     outcome::Outcome,
+    principal::Identities,
     rpc::{self, Caller, Reply, client_timeout},
     shutdown::{Draining, Phases},
-    telemetry::{Counted, OutcomeLog},
+    telemetry::{Counted, Delivery, OutcomeLog},
 };
 
 /// Everything a lookup passes on its way.
@@ -38,6 +39,15 @@ pub struct Lookup {
     pub in_flight: TaskTracker,
     /// Where endings are told.
     pub log: OutcomeLog,
+    /// Names for the audit lines; absent = none are written.
+    pub audit: Option<Arc<Identities>>,
+}
+
+/// A lookup that ended with a password.
+struct Found {
+    node: NodeId,
+    password: Password,
+    in_flight: TaskTrackerToken,
 }
 
 /// Why a lookup ended without a password, with what the log may know beyond the outcome.
@@ -56,10 +66,10 @@ impl Lookup {
         counted: Counted<'_>,
     ) -> Reply {
         match self.corridor(caller, request, arrival).await {
-            Ok((password, in_flight)) => {
+            Ok(Found { node, password, in_flight }) => {
                 counted.end(Outcome::Ok);
                 drop(in_flight);
-                rpc::found(&password)
+                rpc::found(&password, self.delivery(caller, node))
             }
             Err(Ended { outcome, detail }) => {
                 self.log.tell(outcome, detail.as_ref());
@@ -68,12 +78,7 @@ impl Lookup {
         }
     }
 
-    async fn corridor(
-        &self,
-        caller: &Caller,
-        request: Request<Incoming>,
-        arrival: Instant,
-    ) -> Result<(Password, TaskTrackerToken), Ended> {
+    async fn corridor(&self, caller: &Caller, request: Request<Incoming>, arrival: Instant) -> Result<Found, Ended> {
         caller.principal.may_look_up()?;
         self.rate.admit(caller.source, caller.principal)?;
         let deadline = Deadline::new(arrival, client_timeout(request.headers())?, self.timeout);
@@ -84,7 +89,13 @@ impl Lookup {
         let slot = self.capacity.slot(deadline).await?;
         let turn = self.backend.watchdog().confirm(turn)?;
         let answer = self.backend.lookup(&node, deadline, turn, slot).await?;
-        answer.map(|password| (password, in_flight)).ok_or(Ended::from(Outcome::NodeNotFound))
+        answer.map(|password| Found { node, password, in_flight }).ok_or(Ended::from(Outcome::NodeNotFound))
+    }
+
+    /// The audit line to be, where one is wanted.
+    fn delivery(&self, caller: &Caller, node: NodeId) -> Option<Box<Delivery>> {
+        let registrar = self.audit.as_ref()?.name(caller.principal).to_owned();
+        Some(Box::new(Delivery { registrar, node }))
     }
 
     /// Lets a whole request in unless the gateway drains; the drain then waits for it. In this order, so that none is let

@@ -131,8 +131,9 @@ impl Rpc {
     fn refuse_stranger(&self, connection: &Connection, refusal: Refusal, counted: Counted<'_>) -> Reply {
         connection.refused();
         self.metrics.authentication_failed(refusal);
-        if let Some(more) = self.refusals[refusal as usize].allow() {
-            let peer = connection.peer();
+        let peer = connection.peer();
+        // By address: whoever guesses tokens must not hide a registrar whose token is wrong.
+        if let Some(more) = self.refusals[refusal as usize].allow(&peer.address.to_string()) {
             tracing::warn!(cause = refusal.label(), detail = %refusal, peer = %peer.address, certificate = ?peer.names, more, "authentication failed");
         }
         refuse(counted.end(Outcome::Unauthenticated))

@@ -8,6 +8,7 @@ use super::Gateway;
 use crate::{
     cli::Exit,
     shutdown::{Phase, Signals},
+    telemetry,
 };
 
 /// For the last bytes of finished answers to leave, once nothing is under way: a peer that does not read, or does not
@@ -60,6 +61,7 @@ impl Gateway {
     async fn close(&self, cut: usize) -> Exit {
         let closed = timeout(self.budget.close, self.backend.close()).await.is_ok();
         let running = self.capacity.in_use();
+        telemetry::tell_all_held_back();
         if cut > 0 || running > 0 || !closed {
             tracing::error!(
                 lookups_cut = cut,

@@ -25,11 +25,11 @@ use crate::{
     door::{self, Closing, Door, Limits},
     health::{self, Board, HealthService, HealthSettings},
     lookup::Lookup,
-    principal::Identities,
+    principal::{Identities, Refusal},
     rpc::Rpc,
     shutdown::{Budget, Phase, Phases},
     supervisor,
-    telemetry::{self, Metrics, OutcomeLog, Pages},
+    telemetry::{self, Metrics, OutcomeLog, Pages, Repeats},
 };
 
 /// Why the gateway does not start.
@@ -154,6 +154,7 @@ pub(super) async fn start(config: Config) -> Result<Gateway, StartError> {
         backend: Arc::clone(&backend),
         in_flight: Default::default(),
         log: OutcomeLog::default(),
+        audit: config.log.audit.then(|| Arc::clone(&identities)),
     });
     let in_flight = lookup.in_flight.clone();
     let lookups = Closing::default();
@@ -197,7 +198,7 @@ impl Front<'_> {
             lookup,
             health: HealthServer::new(health).max_decoding_message_size(HEALTH_MESSAGE),
             metrics: Arc::clone(self.metrics),
-            refusals: Default::default(),
+            refusals: Refusal::ALL.map(|refusal| Repeats::of("authentication failed", refusal.label())),
         })
     }
 }
@@ -218,6 +219,7 @@ fn run_control(door: Door, pages: Option<TcpListener>, content: Pages, budget: B
         runtime.block_on(async {
             tokio::spawn(health::publish(Arc::clone(&content.board)));
             tokio::spawn(last_resort::stand_by(content.board.phases().clone(), budget));
+            tokio::spawn(telemetry::tell_held_back());
             tokio::spawn(supervisor::keep_told(Arc::clone(&content.board)));
             if let Some(listener) = pages {
                 tokio::spawn(telemetry::serve(listener, content));

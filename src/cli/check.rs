@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use credgate_provider::{Deadline, Kind, Problem};
+use credgate_provider::{Deadline, Effective, Kind, Problem};
 
 use super::{
     Configured, Exit,
@@ -29,6 +29,7 @@ impl CheckConfig {
         };
         list("warning", &config.warnings);
         let (budget, close) = (config.shutdown.total(), config.shutdown.close);
+        let settings = config.settings;
         if self.open {
             let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() else {
                 err!("credgate: the system gives no resources for threads");
@@ -53,8 +54,17 @@ impl CheckConfig {
         } else {
             out!("{}: good", path.display());
         }
+        settings.iter().for_each(show);
         out!("stops within {} of SIGTERM", humantime::format_duration(budget));
         Exit::Clean
+    }
+}
+
+/// Text is never among them: names, paths and URLs stay in the file.
+fn show(setting: &Effective) {
+    match &setting.default {
+        Some(default) if setting.is_changed() => out!("  {setting}   (default {default})"),
+        _ => out!("  {setting}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `[log]`: format and level.
+//! `[log]`: format, level, and whether deliveries are told.
 
 use credgate_provider::settings::Section;
 use tracing_subscriber::filter::LevelFilter;
@@ -17,6 +17,7 @@ pub fn read(section: &Section<'_>) -> LogSettings {
             ("trace", LevelFilter::TRACE),
         ],
     );
+    let audit = section.or("audit", false);
     section.finish();
-    LogSettings { format: format.unwrap_or(Format::Text), level: level.unwrap_or(LevelFilter::INFO) }
+    LogSettings { format: format.unwrap_or(Format::Text), level: level.unwrap_or(LevelFilter::INFO), audit }
 }

@@ -43,7 +43,9 @@ pub fn slots(section: &Section<'_>, set: Option<usize>, provider: usize) -> Opti
     if set.is_some_and(|slots| slots > provider) {
         section.problem("slots", format!("is more than the provider can do at once, which is {provider}"));
     }
-    Some(set.unwrap_or(provider).max(1))
+    let slots = set.unwrap_or(provider).max(1);
+    section.show("slots", Some(slots.to_string()), Some(provider.to_string()));
+    Some(slots)
 }
 
 fn node_ids(section: &Section<'_>) -> NodeIdRule {

@@ -41,6 +41,7 @@ pub fn read(
     for (kind, _) in tables.iter().filter(|(kind, table)| table.is_present() && kind.name() != word) {
         section.problem(kind.name(), format!("is the table of another kind than provider.kind = \"{word}\""));
     }
+    section.show("kind", Some(word), None);
     let site = super::site(path, lookup);
     let prepared = kind.prepare(table, &site, report);
     Some(ProviderSettings { kind: kind.name(), prepared: prepared?, open_timeout })

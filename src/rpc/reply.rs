@@ -13,7 +13,7 @@ use http_body::{Body, Frame, SizeHint};
 use prost::Message as _;
 use tonic::Status;
 
-use crate::outcome::Outcome;
+use crate::{outcome::Outcome, telemetry::Delivery};
 
 /// A whole answer.
 pub type Reply = Response<ReplyBody>;
@@ -30,6 +30,8 @@ pub enum ReplyBody {
         message: Option<Bytes>,
         /// Taken when sent.
         trailers: Option<HeaderMap>,
+        /// Told when the message is taken.
+        delivery: Option<Box<Delivery>>,
     },
     /// An answer of the health service.
     Health(tonic::body::Body),
@@ -42,7 +44,7 @@ impl From<tonic::body::Body> for ReplyBody {
 }
 
 /// The answer to a lookup that found a password.
-pub fn found(password: &Password) -> Reply {
+pub fn found(password: &Password, delivery: Option<Box<Delivery>>) -> Reply {
     let response = LookupCredentialResponse { password: password.expose().to_owned() };
     let length = response.encoded_len();
     let mut message = BytesMut::with_capacity(5 + length);
@@ -53,7 +55,8 @@ pub fn found(password: &Password) -> Reply {
 
     let trailers =
         HeaderMap::from_iter([(http::HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"))]);
-    let mut reply = Response::new(ReplyBody::Found { message: Some(message.freeze()), trailers: Some(trailers) });
+    let message = Some(message.freeze());
+    let mut reply = Response::new(ReplyBody::Found { message, trailers: Some(trailers), delivery });
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     reply
 }
@@ -70,9 +73,14 @@ impl Body for ReplyBody {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         match self.get_mut() {
             Self::Empty => Poll::Ready(None),
-            Self::Found { message, trailers } => {
+            Self::Found { message, trailers, delivery } => {
                 let frame = match message.take() {
-                    Some(message) => Some(Frame::data(message)),
+                    Some(message) => {
+                        if let Some(delivery) = delivery.take() {
+                            delivery.happened();
+                        }
+                        Some(Frame::data(message))
+                    }
                     None => trailers.take().map(Frame::trailers),
                 };
                 Poll::Ready(frame.map(Ok))
@@ -84,7 +92,7 @@ impl Body for ReplyBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Empty => true,
-            Self::Found { message, trailers } => message.is_none() && trailers.is_none(),
+            Self::Found { message, trailers, .. } => message.is_none() && trailers.is_none(),
             Self::Health(body) => body.is_end_stream(),
         }
     }

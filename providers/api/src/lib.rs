@@ -30,5 +30,5 @@ pub use node::{Grammar, InvalidNodeId, NodeId, NodeIdRule};
 pub use number::Number;
 pub use password::{Password, PasswordFault, PasswordRule, parse_enabled};
 pub use provider::{BoxFuture, Kind, Prepared, Provider, Site};
-pub use report::{Problem, Report};
+pub use report::{Effective, Problem, Report};
 pub use slot::Slot;

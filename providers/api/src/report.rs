@@ -23,12 +23,37 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A setting whose value may be shown: a number, a duration, a switch, an address, or one of a few words; never text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effective {
+    /// `lookup.timeout`
+    pub key: String,
+    /// What it is now.
+    pub value: String,
+    /// What it is when nobody sets it; `None` where that is nothing at all.
+    pub default: Option<String>,
+}
+
+impl Effective {
+    /// Whether somebody changed it. What has no default had to be given, and is no change.
+    pub fn is_changed(&self) -> bool {
+        self.default.as_ref().is_some_and(|default| *default != self.value)
+    }
+}
+
+impl fmt::Display for Effective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.key, self.value)
+    }
+}
+
 /// Collects problems, warnings, and which files were read. Shared by everybody who reads a part of the configuration.
 #[derive(Debug, Default)]
 pub struct Report {
     problems: List,
     warnings: List,
     loaded: RefCell<Vec<Loaded>>,
+    effective: RefCell<Vec<Effective>>,
 }
 
 impl Report {
@@ -62,6 +87,20 @@ impl Report {
             self.warning(place, format!("{path} holds a secret and is readable by every user (chmod o-r {path})"));
         }
         self.loaded(file);
+    }
+
+    /// Remembers the value of a setting that may be shown; a second one of the same key replaces the first.
+    pub fn effective(&self, setting: Effective) {
+        let mut list = self.effective.borrow_mut();
+        match list.iter_mut().find(|one| one.key == setting.key) {
+            Some(one) => *one = setting,
+            None => list.push(setting),
+        }
+    }
+
+    /// The settings that may be shown, in the order they were read.
+    pub fn settings(&self) -> Vec<Effective> {
+        self.effective.borrow().clone()
     }
 
     /// Whether anything forbids the start.

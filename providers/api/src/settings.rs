@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Report, report};
+use crate::{Effective, Report, report};
 pub use value::{Entry, Setting, Table, Value};
 
 /// A parsed configuration file.
@@ -98,8 +98,9 @@ impl<'a> Section<'a> {
 
     /// A key that may be absent.
     pub fn optional<T: Setting>(&self, key: &'static str) -> Option<T> {
-        let entry = self.entry(key)?;
-        T::read(&entry.value).map_err(|text| self.problem(key, text)).ok()
+        let value = self.read::<T>(key)?;
+        self.show(key, value.shown(), None);
+        Some(value)
     }
 
     /// A key that must be there.
@@ -112,7 +113,10 @@ impl<'a> Section<'a> {
 
     /// A key with a default.
     pub fn or<T: Setting>(&self, key: &'static str, default: T) -> T {
-        self.optional(key).unwrap_or(default)
+        let shown = default.shown();
+        let value = self.read(key).unwrap_or(default);
+        self.show(key, value.shown(), shown);
+        value
     }
 
     /// A key with a default and a range.
@@ -122,7 +126,10 @@ impl<'a> Section<'a> {
         default: T,
         range: RangeInclusive<T>,
     ) -> T {
-        self.optional_within(key, range).unwrap_or(default)
+        let shown = default.shown();
+        let value = self.optional_within(key, range).unwrap_or(default);
+        self.show(key, value.shown(), shown);
+        value
     }
 
     /// A key that may be absent, with a range.
@@ -141,11 +148,13 @@ impl<'a> Section<'a> {
 
     /// A key that takes one of a few words; the first is the default.
     pub fn choice<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
+        let default = words.first()?;
         let given = match self.has(key) {
-            true => self.optional::<String>(key)?,
-            false => return words.first().map(|(_, value)| *value),
+            true => self.read::<String>(key)?,
+            false => default.0.to_owned(),
         };
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == given) {
+            self.show(key, Some(given), Some(default.0.to_owned()));
             return Some(*value);
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -213,6 +222,19 @@ impl<'a> Section<'a> {
             };
             self.problem(key, format!("is not a setting{hint}"));
         }
+    }
+
+    /// Notes what a setting is in the end, for those that may be shown. Tables of a list say who, not how: they are left
+    /// out.
+    pub fn show(&self, key: &str, value: Option<String>, default: Option<String>) {
+        if let Some(value) = value.filter(|_| !self.path.contains('[')) {
+            self.report.effective(Effective { key: self.below(key), value, default });
+        }
+    }
+
+    fn read<T: Setting>(&self, key: &'static str) -> Option<T> {
+        let entry = self.entry(key)?;
+        T::read(&entry.value).map_err(|text| self.problem(key, text)).ok()
     }
 
     fn entry(&self, key: &'static str) -> Option<&'a Entry> {

@@ -46,6 +46,11 @@ pub trait Setting: Sized {
     /// Reads it, or says what was expected. Never shows the value.
     fn read(value: &Value) -> Result<Self, String>;
 
+    /// The value, where a value of this type may be shown to everybody. Text never is, since it can be a secret.
+    fn shown(&self) -> Option<String> {
+        None
+    }
+
     /// A bound of its range, as it would stand in the file.
     fn show(&self) -> String
     where
@@ -135,6 +140,10 @@ impl Setting for bool {
             _ => Err(Self::unexpected()),
         }
     }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.to_string())
+    }
 }
 
 impl Setting for u64 {
@@ -146,6 +155,10 @@ impl Setting for u64 {
             _ => Err(Self::unexpected()),
         }
     }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.to_string())
+    }
 }
 
 impl Setting for u32 {
@@ -154,6 +167,10 @@ impl Setting for u32 {
     fn read(value: &Value) -> Result<Self, String> {
         u64::read(value)?.try_into().map_err(|_| format!("is too large; the most is {}", Self::MAX))
     }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.to_string())
+    }
 }
 
 impl Setting for usize {
@@ -161,6 +178,10 @@ impl Setting for usize {
 
     fn read(value: &Value) -> Result<Self, String> {
         u64::read(value)?.try_into().map_err(|_| "is too large".to_owned())
+    }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.to_string())
     }
 }
 
@@ -175,6 +196,10 @@ impl Setting for Duration {
     fn show(&self) -> String {
         humantime::format_duration(*self).to_string()
     }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.show())
+    }
 }
 
 impl Setting for SocketAddr {
@@ -183,6 +208,10 @@ impl Setting for SocketAddr {
     fn read(value: &Value) -> Result<Self, String> {
         let Value::String(text) = value else { return Err(Self::unexpected()) };
         text.parse().map_err(|_| Self::unexpected())
+    }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.to_string())
     }
 }
 
