@@ -11,6 +11,8 @@ use rustls::{
     sign::CertifiedKey,
 };
 
+use crate::door::Verifier;
+
 mod certificate;
 
 /// What the listeners speak.
@@ -111,6 +113,7 @@ fn verifier(section: &Section<'_>, roots: &Certificates) -> Option<Arc<dyn Clien
     }
     WebPkiClientVerifier::builder_with_provider(Arc::new(store), provider())
         .build()
+        .map(|judge| -> Arc<dyn ClientCertVerifier> { Arc::new(Verifier::new(judge)) })
         .map_err(|error| section.problem("client_ca", error))
         .ok()
 }

@@ -101,7 +101,7 @@ pub(super) async fn serve(hall: &Hall, socket: TcpStream, address: SocketAddr, s
             let peer = Peer::new(address.ip(), leaf.as_deref());
             converse(hall, stream, peer, address, stranger).await;
         }
-        Ok(Err(error)) => hall.failed(error.failure(), &error, address),
+        Ok(Err(error)) => hall.tell(error.failure(), &error, error.certificate(), address),
         Err(_) => hall.failed(Failure::TimedOut, &"no complete handshake in time", address),
     }
 }

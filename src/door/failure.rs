@@ -15,7 +15,15 @@ pub enum Failure {
     NotTls,
     /// mTLS, and the client showed no certificate.
     NoCertificate,
-    /// The client's certificate is expired, of another CA, not for clients, or broken.
+    /// The client's certificate has ended.
+    CertificateExpired,
+    /// It has not begun.
+    CertificateNotYetValid,
+    /// No CA of `tls.client_ca` has issued it.
+    CertificateOfAnotherCa,
+    /// It is not for clients (extended key usage).
+    CertificatePurpose,
+    /// It is broken in another way.
     BadCertificate,
     /// The client does not trust our certificate, or left with another alert.
     RefusedByClient,
@@ -27,13 +35,17 @@ pub enum Failure {
 
 impl Failure {
     /// One of each.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::TooMany,
         Self::TooManyOfSource,
         Self::NoRoom,
         Self::TimedOut,
         Self::NotTls,
         Self::NoCertificate,
+        Self::CertificateExpired,
+        Self::CertificateNotYetValid,
+        Self::CertificateOfAnotherCa,
+        Self::CertificatePurpose,
         Self::BadCertificate,
         Self::RefusedByClient,
         Self::Gone,
@@ -49,6 +61,10 @@ impl Failure {
             Self::TimedOut => "timed_out",
             Self::NotTls => "not_tls",
             Self::NoCertificate => "no_certificate",
+            Self::CertificateExpired => "certificate_expired",
+            Self::CertificateNotYetValid => "certificate_not_yet_valid",
+            Self::CertificateOfAnotherCa => "certificate_of_another_ca",
+            Self::CertificatePurpose => "certificate_purpose",
             Self::BadCertificate => "bad_certificate",
             Self::RefusedByClient => "refused_by_client",
             Self::Gone => "gone",

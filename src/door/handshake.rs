@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::Failure;
+use credgate_provider::Detail;
 use rustls::{ServerConfig, server::Acceptor};
 use tokio::{
     net::TcpStream,
@@ -17,6 +17,8 @@ use tokio::{
 };
 use tokio_rustls::{LazyConfigAcceptor, StartHandshake, server::TlsStream};
 use tokio_util::sync::CancellationToken;
+
+use super::{Failure, verifier};
 
 /// The table.
 #[derive(Debug)]
@@ -33,23 +35,43 @@ pub enum HandshakeError {
     #[error("made room for a newer connection: the table of handshakes is full")]
     NoRoom,
     /// The peer left, or spoke no TLS, or the two could not agree.
-    #[error("{0}")]
-    Tls(#[from] io::Error),
+    #[error("{error}")]
+    Tls {
+        /// What rustls says.
+        #[source]
+        error: io::Error,
+        /// The client's certificate, when it was that.
+        certificate: Option<Detail>,
+    },
 }
 
 impl HandshakeError {
     /// What it is counted as.
     pub fn failure(&self) -> Failure {
         use rustls::Error as Tls;
-        let Self::Tls(error) = self else { return Failure::NoRoom };
+        let Self::Tls { error, .. } = self else { return Failure::NoRoom };
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>()) {
             Some(Tls::NoCertificatesPresented) => Failure::NoCertificate,
-            Some(Tls::InvalidCertificate(_)) => Failure::BadCertificate,
+            Some(Tls::InvalidCertificate(error)) => verifier::failure(error),
             Some(Tls::AlertReceived(_)) => Failure::RefusedByClient,
             Some(Tls::InvalidMessage(_) | Tls::InappropriateMessage { .. }) => Failure::NotTls,
             Some(_) => Failure::Other,
             None => Failure::Gone,
         }
+    }
+
+    /// Whose certificate was refused, for the log.
+    pub fn certificate(&self) -> Option<&Detail> {
+        match self {
+            Self::Tls { certificate, .. } => certificate.as_ref(),
+            Self::NoRoom => None,
+        }
+    }
+}
+
+impl From<io::Error> for HandshakeError {
+    fn from(error: io::Error) -> Self {
+        Self::Tls { error, certificate: None }
     }
 }
 
@@ -65,7 +87,8 @@ impl Handshakes {
         tls: Arc<ServerConfig>,
     ) -> Result<TlsStream<TcpStream>, HandshakeError> {
         let (_place, start) = self.hello(socket).await?;
-        Ok(start.into_stream(tls).await?)
+        let (ended, certificate) = verifier::noting(start.into_stream(tls)).await;
+        ended.map_err(|error| HandshakeError::Tls { error, certificate })
     }
 
     /// Waits for a place, and there for the ClientHello, unless it has to make room before that.

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use credgate_provider::Detail;
 use x509_parser::{extensions::GeneralName, prelude::*};
 
 use crate::principal::San;
@@ -58,6 +59,30 @@ impl Certificate {
         Some(Self { names, validity: (time(&validity.not_before)?, time(&validity.not_after)?) })
     }
 }
+
+/// Whose certificate it says it is, and who it says issued it: for the log, since nothing of it is to be believed.
+pub(super) fn describe(der: &[u8]) -> Detail {
+    let Ok((_, certificate)) = X509Certificate::from_der(der) else { return "not readable as X.509".into() };
+    let names: Vec<San> = match certificate.subject_alternative_name() {
+        Ok(Some(extension)) => extension.value.general_names.iter().filter_map(san).collect(),
+        _ => Vec::new(),
+    };
+    // Each has its own room, so that none can push another out of the line.
+    let name = |san: &San| match san {
+        San::Dns(name) => format!(", DNS {name}"),
+        San::Uri(uri) => format!(", URI {uri}"),
+    };
+    let names: String = names.iter().map(name).collect();
+    let [subject, issuer] = [certificate.subject(), certificate.issuer()].map(|name| short(&name.to_string()));
+    Detail::new(format_args!("{subject}{}, issued by {issuer}", short(&names)))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(LONGEST_NAME).collect()
+}
+
+/// In characters; three of them fit in a [`Detail`].
+const LONGEST_NAME: usize = 90;
 
 fn san(name: &GeneralName<'_>) -> Option<San> {
     match name {

@@ -49,6 +49,9 @@ async fn refused(
     assert_eq!(line.field("cause"), Some(cause), "{}", line.text);
     assert_eq!(line.field("listener"), Some("lookup"), "{}", line.text);
     assert!(line.field("detail").unwrap().contains(detail), "{detail}: {}", line.text);
+    let issuer = if cause == "certificate_of_another_ca" { "another CA" } else { "credgate test CA" };
+    let whose = format!("CN=registrar-east, DNS registrar-east.example.net, issued by CN={issuer}");
+    assert_eq!(line.field("certificate"), certificate.is_some().then_some(whose.as_str()), "{}", line.text);
     let counted = |metrics: &metrics::Metrics| metrics.value(metric, &labels) == Some(before + asked);
     metrics::wait_for(gateway.metrics.unwrap(), counted, BOUND).await;
 }
@@ -65,25 +68,25 @@ async fn each_wrong_client_certificate_is_refused_for_its_own_reason() {
         (
             Some(ca.issue(&named().purposes([Purpose::Server]))),
             "the server refuses our client certificate",
-            "bad_certificate",
+            "certificate_purpose",
             "does not allow extended key usage for client authentication",
         ),
         (
             Some(ca.issue(&named().expired(day))),
             "the server says that our client certificate has expired, or is not valid yet",
-            "bad_certificate",
+            "certificate_expired",
             "expired",
         ),
         (
             Some(ca.issue(&named().not_yet_valid(minutes))),
             "the server says that our client certificate has expired, or is not valid yet",
-            "bad_certificate",
+            "certificate_not_yet_valid",
             "not valid yet",
         ),
         (
             Some(Ca::new("another CA").issue(&named())),
             "the server does not know the CA of our client certificate",
-            "bad_certificate",
+            "certificate_of_another_ca",
             "UnknownIssuer",
         ),
         (
@@ -100,6 +103,26 @@ async fn each_wrong_client_certificate_is_refused_for_its_own_reason() {
     assert_eq!(fresh.lookup("2001").await.unwrap(), deployment.nodes.password("2001"));
 }
 
+/// What a stranger's certificate says of itself stands in one line, cut short.
+#[tokio::test]
+async fn a_certificate_cannot_forge_or_flood_the_log() {
+    let deployment = Deployment::mtls();
+    let gateway = deployment.start();
+    let subject = format!("x\n{{\"level\":\"ERROR\"}}\x1b[31m{}", "y".repeat(3000));
+    let leaf = (0..50).fold(Leaf::client().common_name(&subject), |leaf, n| leaf.dns(&format!("n{n}.example.net")));
+    let forged = deployment.registrar.with_certificate(Some(Ca::new("another\nCA").issue(&leaf)));
+    let ended = Process::run(deployment.lookup_command("2000", gateway.lookup, &forged), BOUND);
+    assert_eq!(ended.exit.code, Some(4), "{}", ended.stderr);
+    let line = gateway.log.wait_for(|line| line.says("connection failed"), BOUND);
+    let certificate = line.field("certificate").unwrap();
+    assert!(certificate.starts_with(r#"CN=x\n{"level":"ERROR"}\u{1b}[31myyy"#), "{certificate}");
+    assert!(
+        certificate.contains(", DNS n0.example.net") && certificate.ends_with(r"issued by CN=another\nCA"),
+        "{certificate}"
+    );
+    assert!(certificate.len() < 320 && !certificate.contains(|c: char| c.is_control()), "{certificate}");
+}
+
 #[test]
 fn the_control_listener_refuses_them_too_and_the_probe_says_why() {
     let deployment = Deployment::mtls();
@@ -114,7 +137,7 @@ fn the_control_listener_refuses_them_too_and_the_probe_says_why() {
     assert_eq!((ended.exit.code, ended.stderr), (Some(1), wanted));
     let line = gateway.log.wait_for(|line| line.says("connection failed"), BOUND);
     let fields = ["listener", "cause", "peer"].map(|name| line.field(name));
-    assert_eq!(fields, [Some("control"), Some("bad_certificate"), Some("127.0.0.1")], "{}", line.text);
+    assert_eq!(fields, [Some("control"), Some("certificate_expired"), Some("127.0.0.1")], "{}", line.text);
     let good = Process::run(deployment.probe_command("readiness", gateway.control, &deployment.probe), BOUND);
     assert_eq!(good.exit.code, Some(0), "{}", good.stderr);
 }
