@@ -54,7 +54,8 @@ pub fn health(metrics: &Metrics, board: &Arc<Board>) {
 
 /// When each loaded certificate ends: it does not change while the gateway runs.
 pub fn certificates(metrics: &Metrics, expiry: &[(&'static str, SystemTime)]) {
-    for (position, (key, end)) in (1..).zip(expiry) {
+    for (index, (key, end)) in expiry.iter().enumerate() {
+        let position = 1 + expiry[..index].iter().filter(|(other, _)| other == key).count();
         let seconds = end.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let labels = vec![Label::from_static_parts("key", key), Label::new("position", format!("{position}"))];
         metrics.gauge(

@@ -30,14 +30,14 @@ pub struct Effective {
     pub key: String,
     /// What it is now.
     pub value: String,
-    /// What it is when nobody sets it; `None` where that is nothing at all.
+    /// What it is when nobody sets it, if there is such a value.
     pub default: Option<String>,
 }
 
 impl Effective {
-    /// Whether somebody changed it. What has no default had to be given, and is no change.
+    /// Whether somebody set it to something else than the default, or had to set it.
     pub fn is_changed(&self) -> bool {
-        self.default.as_ref().is_some_and(|default| *default != self.value)
+        self.default.as_ref() != Some(&self.value)
     }
 }
 
