@@ -66,6 +66,24 @@ impl Client {
     }
 }
 
+#[cfg(feature = "registrar")]
+impl Client {
+    /// Asks once, without the retry of [`Client::lookup`]; the next call finds a fresh connection where that helps.
+    pub(crate) async fn lookup_once(&self, node_id: &str, deadline: Instant) -> Result<Password, LookupError> {
+        let Live { connection, generation, .. } = self.0.live(deadline).await?;
+        let ended = connection.lookup(node_id, deadline).await;
+        if ended.as_ref().is_err_and(Restart::looks_like_a_restart) {
+            self.0.leave(generation);
+        }
+        ended
+    }
+
+    /// The connection that calls take now.
+    pub(crate) async fn connection(&self, deadline: Instant) -> Result<Connection, DialError> {
+        Ok(self.0.live(deadline).await?.connection)
+    }
+}
+
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Client").field(self.0.endpoint()).finish()

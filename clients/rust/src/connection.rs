@@ -118,7 +118,7 @@ impl Connection {
     }
 
     /// A status with a source was made on this side, from a broken stream.
-    fn judge(&self, status: Status) -> CallError {
+    pub(crate) fn judge(&self, status: Status) -> CallError {
         if std::error::Error::source(&status).is_none() {
             return CallError::Status(Box::new(status));
         }

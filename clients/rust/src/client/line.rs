@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::{Cause, Connection, DialError, Endpoint, Step, dial::dial_by_steps};
+use crate::{Cause, Connection, DialError, Endpoint, Step, chance::chance, dial::dial_by_steps};
 
 /// Cheap to clone; clones share the connection.
 #[derive(Clone)]
@@ -172,8 +172,7 @@ impl State {
 
 /// 80 to 120 %, so that the clients of one gateway do not all come back in the same moment.
 fn jittered(time: Duration) -> Duration {
-    let chance = getrandom::u32().map_or(0.5, |chance| f64::from(chance) / f64::from(u32::MAX));
-    time.mul_f64(0.8 + 0.4 * chance)
+    time.mul_f64(0.8 + 0.4 * chance())
 }
 
 /// Longer than a lost SYN and its first two repetitions (1 s and 3 s, RFC 6298), shorter than a person's patience.
