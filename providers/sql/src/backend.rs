@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use credgate_provider::{NodeId, Password, ProviderError};
+use credgate_provider::{Detail, NodeId, Password};
 
 use crate::{
     mysql, postgres, server,
@@ -21,9 +21,25 @@ pub(crate) enum Backend {
     MySql(Arc<server::Backend<mysql::Connection>>),
 }
 
+/// Connections for lookups; that of the checks is not among them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) most: usize,
+    pub(crate) busy: usize,
+    pub(crate) idle: usize,
+}
+
+/// Why a database was not opened.
+pub(crate) enum Refusal {
+    /// It cannot be reached, refuses us, or is not what we need: somebody else can mend that, without a change of ours.
+    Store(Detail),
+    /// The operator's query will not do.
+    Query(Detail),
+}
+
 impl Backend {
     /// Connects, and makes sure that lookups can be answered: schema or query, and one run of it.
-    pub(crate) async fn open(settings: &Settings, bound: Bound) -> Result<Self, ProviderError> {
+    pub(crate) async fn open(settings: &Settings, bound: Bound) -> Result<Self, Refusal> {
         match settings.database.location() {
             Location::Sqlite(path) => {
                 let backend = sqlite::Backend::open(path, settings, bound).await?;
@@ -73,6 +89,14 @@ impl Backend {
             Self::Sqlite(backend) => backend.summary(),
             Self::Postgres(backend) => backend.summary(),
             Self::MySql(backend) => backend.summary(),
+        }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        match self {
+            Self::Sqlite(backend) => backend.usage(),
+            Self::Postgres(backend) => backend.usage(),
+            Self::MySql(backend) => backend.usage(),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Writing nodes into credgate's own schema: all of them or none. The rows have been validated by whoever read them.
 
 use credgate_provider::{NodeId, Password};
+use sqlx::SqlStr;
 
 use crate::{
-    mysql, postgres, sqlite,
+    mysql, postgres, schema, sqlite,
     url::{Database, Location},
+    writer::{Meter, Writer},
 };
 
 /// One node to write.
@@ -42,19 +44,6 @@ pub struct Imported {
     pub unchanged: u64,
     /// Nodes that were not in the file (only [`ImportMode::Replace`]).
     pub removed: u64,
-}
-
-impl Imported {
-    /// Of `staged` rows so many nodes were there already, and so many exactly so.
-    pub(crate) fn counted(staged: i64, there: i64, unchanged: i64, removed: u64) -> Self {
-        let count = |number: i64| u64::try_from(number).unwrap_or_default();
-        Self {
-            inserted: count(staged - there),
-            updated: count(there - unchanged),
-            unchanged: count(unchanged),
-            removed,
-        }
-    }
 }
 
 /// How far an import is. Nothing can be seen by others before it has ended.
@@ -123,9 +112,9 @@ pub async fn import(
         return Err(ImportError::Invalid { lines: invalid });
     }
     match database.location() {
-        Location::Sqlite(path) => sqlite::import(path, rows, mode, progress).await,
-        Location::Postgres(server) => postgres::import(server, rows, mode, progress).await,
-        Location::MySql(server) => mysql::import(server, rows, mode, progress).await,
+        Location::Sqlite(path) => run(sqlite::Writer::open(path).await, rows, mode, progress).await,
+        Location::Postgres(server) => run(postgres::Writer::open(server).await, rows, mode, progress).await,
+        Location::MySql(server) => run(mysql::Writer::open(server).await, rows, mode, progress).await,
     }
 }
 
@@ -136,3 +125,61 @@ fn invalid(rows: &[NodeRow]) -> Vec<usize> {
         .map(|row| row.line)
         .collect()
 }
+
+async fn run<W: Writer>(
+    opened: Result<W, String>,
+    rows: &[NodeRow],
+    mode: ImportMode,
+    meter: &mut Meter<'_>,
+) -> Result<Imported, ImportError> {
+    let mut writer = opened.map_err(ImportError::Unavailable)?;
+    let imported = all_or_none(&mut writer, rows, mode, meter).await;
+    writer.close().await;
+    imported
+}
+
+/// The rows go into a temporary table first, which takes most of the time; then one short transaction compares and writes.
+/// Readers see the table before or after it, never between, and never empty.
+async fn all_or_none<W: Writer>(
+    writer: &mut W,
+    rows: &[NodeRow],
+    mode: ImportMode,
+    meter: &mut Meter<'_>,
+) -> Result<Imported, ImportError> {
+    let failed = ImportError::Unavailable;
+    let versions = writer.versions().await.map_err(failed)?;
+    schema::writable(&versions).map_err(|text| failed(format!("{} {text}", writer.name())))?;
+    writer.turn().await.map_err(failed)?;
+    writer.stage(rows, meter).await.map_err(failed)?;
+    meter(Progress::Writing);
+    writer.begin().await.map_err(failed)?;
+    if mode == ImportMode::Insert {
+        let lines = writer.lines(EXISTING).await.map_err(failed)?;
+        if !lines.is_empty() {
+            return Err(ImportError::Exist { lines: lines.into_iter().map(count).collect() });
+        }
+    }
+    let (staged, there, unchanged) = writer.three(W::COUNT).await.map_err(failed)?;
+    let removed = match mode {
+        ImportMode::Insert | ImportMode::Update => 0,
+        ImportMode::Replace => writer.run(SqlStr::from_static(W::REMOVE)).await.map_err(failed)?,
+    };
+    if staged > unchanged {
+        writer.run(SqlStr::from_static(W::WRITE)).await.map_err(failed)?;
+    }
+    writer.run(SqlStr::from_static("COMMIT")).await.map_err(failed)?;
+    Ok(Imported {
+        inserted: count(staged - there),
+        updated: count(there - unchanged),
+        unchanged: count(unchanged),
+        removed,
+    })
+}
+
+/// What a database counted: never negative.
+fn count<N: TryFrom<i64> + Default>(number: i64) -> N {
+    N::try_from(number).unwrap_or_default()
+}
+
+/// The lines whose nodes are in the table already.
+const EXISTING: &str = "SELECT line FROM credgate_staged JOIN credgate_nodes USING (node_id) ORDER BY line";

@@ -9,6 +9,9 @@
 //!                        and the RPC only waits for its answer
 //!                              │
 //!                  record: at most two rows of the node asked for ──▶ a password, nothing, or a corrupt record
+//!                  vacancy: a table of ours without any row is no answer
+//!
+//! migrate, import ──▶ writer ──▶ sqlite, postgres, mysql: the same steps in each dialect's words
 //! ```
 //!
 //! [`SqlKind`] is what the gateway registers. [`migrate()`], [`migration_sql`] and [`import()`] are what its commands call;
@@ -28,6 +31,8 @@ mod settings;
 mod sqlite;
 mod task;
 mod url;
+mod vacancy;
+mod writer;
 
 pub use import::{ImportError, ImportMode, Imported, NodeRow, Progress, import};
 pub use schema::{MigrateError, Migrated, migrate, migration_sql};

@@ -5,7 +5,6 @@
 
 mod fault;
 mod import;
-mod migrate;
 mod query;
 mod writer;
 
@@ -20,8 +19,7 @@ use sqlx::{
 };
 use zeroize::Zeroizing;
 
-pub(crate) use import::import;
-pub(crate) use migrate::migrate;
+pub(crate) use writer::Writer;
 
 use crate::{
     record::{Cell, Matches, Record},
@@ -38,6 +36,8 @@ pub(crate) struct Access {
 pub(crate) struct Connection {
     inner: MySqlConnection,
     version: String,
+    /// The account that the server took us for, as a GRANT names it.
+    account: String,
 }
 
 /// The lookup's statement, those of the check and of the start: more are never kept.
@@ -79,12 +79,12 @@ impl Link for Connection {
 
     async fn connect(access: &Access) -> Result<Self, Fault> {
         let mut inner = access.options.connect().await.map_err(|error| fault::of_login(&error))?;
-        let version: String = sqlx::query_scalar("SELECT version()")
+        let (version, account): (String, String) = sqlx::query_as("SELECT version(), current_user()")
             .persistent(false)
             .fetch_one(&mut inner)
             .await
             .map_err(|error| fault::of_login(&error))?;
-        let mut connection = Self { inner, version };
+        let mut connection = Self { inner, version, account: fault::quoted(&account) };
         if let Some(timeout) = access.statement_timeout {
             let settings = connection.session(timeout);
             connection.inner.execute(settings).await.map_err(|error| fault::of_login(&error))?;
@@ -93,14 +93,15 @@ impl Link for Connection {
     }
 
     async fn settle(&mut self, configured: Option<&str>) -> Result<Query, Fault> {
-        match configured {
+        let settled = match configured {
             None => Ok(query::own()),
             Some(text) => query::inspect(self, text).await,
-        }
+        };
+        settled.map_err(|fault| fault.of_role(&self.account))
     }
 
-    async fn prove(&mut self, query: &Query, own_schema: bool) -> Result<(), Fault> {
-        query::prove(self, query, own_schema).await
+    async fn prove(&mut self, query: &Query, own_schema: bool) -> Result<bool, Fault> {
+        query::prove(self, query, own_schema).await.map_err(|fault| fault.of_role(&self.account))
     }
 
     async fn rows(&mut self, query: &Query, node: &NodeId) -> Result<Matches, Fault> {

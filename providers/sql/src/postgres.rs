@@ -6,11 +6,10 @@
 
 mod fault;
 mod import;
-mod migrate;
 mod query;
 mod writer;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use credgate_provider::NodeId;
 use futures::TryStreamExt;
@@ -20,8 +19,7 @@ use sqlx::{
 };
 use zeroize::Zeroizing;
 
-pub(crate) use import::import;
-pub(crate) use migrate::migrate;
+pub(crate) use writer::Writer;
 
 use crate::{
     record::{Cell, Matches, Record},
@@ -34,14 +32,17 @@ pub(crate) struct Access {
     options: PgConnectOptions,
     /// What begins a transaction, behind a pooler.
     begin: Option<SqlStr>,
+    /// As a GRANT names it.
+    role: Arc<str>,
 }
 
 pub(crate) struct Connection {
     inner: PgConnection,
     begin: Option<SqlStr>,
+    role: Arc<str>,
 }
 
-/// The lookup's statement and that of the check: more are never kept.
+/// The lookup's statement and those of the check: more are never kept.
 const STATEMENTS: usize = 4;
 
 impl Link for Connection {
@@ -84,12 +85,12 @@ impl Link for Connection {
                 ]);
             }
         }
-        Access { options, begin }
+        Access { options, begin, role: fault::quoted(&server.user).into() }
     }
 
     async fn connect(access: &Access) -> Result<Self, Fault> {
         let inner = access.options.connect().await.map_err(|error| fault::of_login(&error))?;
-        Ok(Self { inner, begin: access.begin.clone() })
+        Ok(Self { inner, begin: access.begin.clone(), role: Arc::clone(&access.role) })
     }
 
     async fn settle(&mut self, configured: Option<&str>) -> Result<Query, Fault> {
@@ -99,13 +100,14 @@ impl Link for Connection {
             Some(text) => query::inspect(self, text).await,
         };
         self.end().await?;
-        settled
+        settled.map_err(|fault| fault.of_role(&self.role))
     }
 
-    async fn prove(&mut self, query: &Query, own_schema: bool) -> Result<(), Fault> {
+    async fn prove(&mut self, query: &Query, own_schema: bool) -> Result<bool, Fault> {
         self.begin().await?;
-        query::prove(self, query, own_schema).await?;
-        self.end().await
+        let any = query::prove(self, query, own_schema).await.map_err(|fault| fault.of_role(&self.role))?;
+        self.end().await?;
+        Ok(any)
     }
 
     async fn rows(&mut self, query: &Query, node: &NodeId) -> Result<Matches, Fault> {

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use credgate_provider::{
-    BoxFuture, Deadline, Detail, NodeId, OpenError, Password, PasswordRule, Prepared, Provider, ProviderError, Slot,
+    BoxFuture, Deadline, NodeId, Number, OpenError, Password, PasswordRule, Prepared, Problem, Provider, ProviderError,
+    Slot,
 };
 use futures::FutureExt;
 use tokio::time::timeout_at;
 
 use crate::{
-    backend::Backend,
+    backend::{Backend, Refusal, Usage},
     settings::Settings,
     task::{Bound, NO_ANSWER, ask},
 };
@@ -48,7 +49,11 @@ impl Prepared for PreparedSql {
                     passwords: self.passwords,
                     lookup_timeout: self.settings.lookup_timeout,
                 }) as Box<dyn Provider>),
-                Ok(Err(error)) => Err(OpenError::Unavailable(detail(error))),
+                Ok(Err(Refusal::Store(why))) => Err(OpenError::Unavailable(why)),
+                Ok(Err(Refusal::Query(why))) => Err(OpenError::Configuration(Problem {
+                    place: self.settings.query_place.clone(),
+                    text: why.to_string(),
+                })),
                 Err(_) => Err(OpenError::Unavailable(format!("{NO_ANSWER} (provider.open_timeout)").into())),
             }
         }
@@ -85,14 +90,13 @@ impl Provider for SqlProvider {
     fn summary(&self) -> String {
         self.backend.summary()
     }
-}
 
-/// The sentence without the class in front of it: while opening, every failure is of one class.
-fn detail(error: ProviderError) -> Detail {
-    match error {
-        ProviderError::Unavailable(detail)
-        | ProviderError::TimedOut(detail)
-        | ProviderError::Corrupt(detail)
-        | ProviderError::Defect(detail) => detail,
+    fn numbers(&self) -> Vec<Number> {
+        let Usage { most, busy, idle } = self.backend.usage();
+        vec![
+            Number::gauge("connections_max", "Connections for lookups that there may be", most),
+            Number::gauge("connections_in_use", "Connections that run a statement, or are being opened for one", busy),
+            Number::gauge("connections_idle", "Open connections that wait for work", idle),
+        ]
     }
 }

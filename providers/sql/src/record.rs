@@ -67,6 +67,11 @@ impl Matches {
         !self.more
     }
 
+    /// Whether there is a row of the node, whatever it says.
+    pub(crate) fn found_any(&self) -> bool {
+        self.first.is_some()
+    }
+
     /// The answer.
     pub(crate) fn judge(self, rule: PasswordRule) -> Result<Option<Password>, ProviderError> {
         if self.more {

@@ -4,19 +4,20 @@
 //! least what it needs and a `min_reader` that is at most its own: a rolling upgrade migrates first, and the old
 //! processes go on reading.
 
-use sqlx::migrate::Migrator;
+use sqlx::{SqlStr, migrate::Migrator};
 
 use crate::{
     mysql, postgres, sqlite,
     url::{Database, Dialect, Location},
+    writer::Writer,
 };
 
 /// The schema that this build makes and reads.
 pub(crate) const VERSION: i64 = 1;
 
-pub(crate) static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
-pub(crate) static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
-pub(crate) static MYSQL: Migrator = sqlx::migrate!("../../migrations/mysql");
+static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
+static MYSQL: Migrator = sqlx::migrate!("../../migrations/mysql");
 
 /// What `migrate` did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub struct Migrated {
     pub place: String,
 }
 
-/// Why the schema was not migrated (exit code 69). Nothing was changed.
+/// Why the schema was not migrated (exit code 69). Nothing was changed, unless it says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     /// The database cannot be reached, is locked, or may not be written.
@@ -44,16 +45,44 @@ pub enum MigrateError {
     /// A migration failed.
     #[error("the migration failed and was undone: {0}")]
     Failed(String),
+    /// A migration failed in the middle, on a database that does not undo a CREATE TABLE.
+    #[error("the migration failed; what it did stays, and it can be run again: {0}")]
+    Stopped(String),
 }
 
 /// Brings credgate's own schema to the version of this build, in one transaction; a new SQLite file is made where there
 /// is none. Running it again changes nothing.
 pub async fn migrate(database: &Database) -> Result<Migrated, MigrateError> {
     match database.location() {
-        Location::Sqlite(path) => sqlite::migrate(path).await,
-        Location::Postgres(server) => postgres::migrate(server).await,
-        Location::MySql(server) => mysql::migrate(server).await,
+        Location::Sqlite(path) => run(sqlite::Writer::create(path).await, &SQLITE).await,
+        Location::Postgres(server) => run(postgres::Writer::open(server).await, &POSTGRES).await,
+        Location::MySql(server) => run(mysql::Writer::open(server).await, &MYSQL).await,
     }
+}
+
+async fn run<W: Writer>(opened: Result<W, String>, migrator: &Migrator) -> Result<Migrated, MigrateError> {
+    let mut writer = opened.map_err(MigrateError::Unavailable)?;
+    let migrated = forward(&mut writer, migrator).await;
+    let place = writer.place().await;
+    writer.close().await;
+    migrated.map(|from| Migrated { from, to: VERSION, place })
+}
+
+/// Two operators at once: the second waits for its turn, and then finds everything done.
+async fn forward<W: Writer>(writer: &mut W, migrator: &Migrator) -> Result<Option<i64>, MigrateError> {
+    let unavailable = MigrateError::Unavailable;
+    writer.turn().await.map_err(unavailable)?;
+    writer.begin().await.map_err(unavailable)?;
+    let from = writer.versions().await.map_err(unavailable)?.first().map(|(version, _)| *version);
+    if let Some(found) = from.filter(|found| *found > VERSION) {
+        return Err(MigrateError::Newer { found });
+    }
+    let failed = if W::UNDOES_TABLES { MigrateError::Failed } else { MigrateError::Stopped };
+    for migration in migrator.iter().filter(|migration| migration.version > from.unwrap_or_default()) {
+        writer.run(migration.sql.clone()).await.map_err(failed)?;
+    }
+    writer.run(SqlStr::from_static("COMMIT")).await.map_err(unavailable)?;
+    Ok(from)
 }
 
 /// The SQL that [`migrate()`] would run on an empty database, for `credgate migrate --print`. It may be run by hand, and

@@ -22,10 +22,12 @@ pub(crate) use fault::{Fault, unreachable};
 pub(crate) use link::{ANYBODY, Link, Query, unsuitable};
 
 use crate::{
+    backend::{Refusal, Usage},
     record::Matches,
     settings::Settings,
     task::{Answer, Bound},
     url::Server,
+    vacancy::Vacancy,
 };
 use gate::Gate;
 use pool::{Pool, Pooled};
@@ -42,20 +44,23 @@ pub(crate) struct Backend<L: Link> {
     pool: Pool<L>,
     gate: Gate,
     checker: Mutex<Option<Pooled<L>>>,
+    vacancy: Vacancy,
     version: String,
 }
 
 const CLOSED: &str = "the database was closed";
 
 impl<L: Link> Backend<L> {
-    pub(crate) async fn open(server: &Server, settings: &Settings, bound: Bound) -> Result<Self, ProviderError> {
+    pub(crate) async fn open(server: &Server, settings: &Settings, bound: Bound) -> Result<Self, Refusal> {
         let statement_timeout = statement_timeout(settings.lookup_timeout);
         let access = Arc::new(L::access(server, Some(statement_timeout)));
         let pool = Pool::new(settings.max_connection_age);
+        let vacancy = Vacancy::of(settings);
         let (link, query, version) = within(bound, async {
             let mut link = L::connect(&access).await?;
             let query = link.settle(settings.query.as_deref()).await?;
-            link.prove(&query, settings.query.is_none()).await?;
+            let any = link.prove(&query, settings.query.is_none()).await?;
+            vacancy.found(any).map_err(Fault::Refused)?;
             let version = link.version().await?;
             Ok((link, query, version))
         })
@@ -71,6 +76,7 @@ impl<L: Link> Backend<L> {
             checker: Mutex::new(Some(pool.adopt(link))),
             pool,
             gate: Gate::new(),
+            vacancy,
             version,
         })
     }
@@ -89,7 +95,7 @@ impl<L: Link> Backend<L> {
         let mut waiting = Some(answer);
         let rows = self.rows(&node, bound, &mut waiting).await;
         if let Some(answer) = waiting {
-            answer.give(rows.and_then(|matches| matches.judge(rule)));
+            answer.give(rows.and_then(|matches| self.vacancy.judge(matches, rule)));
         }
     }
 
@@ -215,7 +221,7 @@ impl<L: Link> Backend<L> {
     pub(crate) async fn check(&self, bound: Bound, answer: Answer<()>) {
         match timeout_at(bound.work, self.checker.lock()).await {
             Ok(_) if self.permits.is_closed() => answer.give(Err(ProviderError::Unavailable(CLOSED.into()))),
-            Ok(mut checker) => answer.give(within(bound, self.look(&mut checker)).await),
+            Ok(mut checker) => answer.give(within(bound, self.look(&mut checker)).await.map_err(ProviderError::from)),
             Err(_) => answer.give(Err(ProviderError::TimedOut("the check before this one still runs".into()))),
         }
     }
@@ -225,18 +231,18 @@ impl<L: Link> Backend<L> {
         self.pool.trim();
         if let Some(mut link) = checker.take().filter(|link| self.pool.is_good(link)) {
             match link.prove(&self.query, !self.configured).await {
-                Ok(()) => {
+                Ok(any) => {
                     *checker = Some(link);
-                    return Ok(());
+                    return self.vacancy.found(any).map_err(Fault::Refused);
                 }
                 Err(Fault::Gone(_)) => self.pool.suspect(),
                 Err(fault) => return Err(fault),
             }
         }
         let mut link = self.pool.adopt(L::connect(&self.access).await?);
-        link.prove(&self.query, !self.configured).await?;
+        let any = link.prove(&self.query, !self.configured).await?;
         *checker = Some(link);
-        Ok(())
+        self.vacancy.found(any).map_err(Fault::Refused)
     }
 
     /// Statements that still run close their own connections, at their bound at the latest.
@@ -254,6 +260,11 @@ impl<L: Link> Backend<L> {
         let what = if self.configured { "own query" } else { "credgate's schema" };
         format!("{}, {what}", self.version)
     }
+
+    pub(crate) fn usage(&self) -> Usage {
+        let most = self.max_connections;
+        Usage { most, busy: most - self.permits.available_permits().min(most), idle: self.pool.idle() }
+    }
 }
 
 /// How long all connections together may take to say goodbye: less than `shutdown.close_timeout`.
@@ -264,9 +275,6 @@ fn statement_timeout(lookup_timeout: Duration) -> Duration {
     (lookup_timeout - 2 * Bound::margin(lookup_timeout)).max(Duration::from_millis(1))
 }
 
-async fn within<T>(bound: Bound, work: impl Future<Output = Result<T, Fault>>) -> Result<T, ProviderError> {
-    match timeout_at(bound.work, work).await {
-        Ok(done) => Ok(done?),
-        Err(_) => Err(Fault::Unanswered.into()),
-    }
+async fn within<T>(bound: Bound, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    timeout_at(bound.work, work).await.unwrap_or(Err(Fault::Unanswered))
 }

@@ -21,6 +21,10 @@ pub(crate) struct Settings {
     pub(crate) database: Database,
     /// The operator's own query; none: credgate's own schema.
     pub(crate) query: Option<String>,
+    /// Where the query stands, for what is wrong with it.
+    pub(crate) query_place: String,
+    /// Whether credgate's own schema may hold no node.
+    pub(crate) allow_empty: bool,
     pub(crate) max_connections: usize,
     /// How long a connection to a server lives, give or take 20 %.
     pub(crate) max_connection_age: Duration,
@@ -46,6 +50,13 @@ impl Kind for SqlKind {
         if query.as_deref().is_some_and(|query| query.trim().trim_end_matches(';').trim().is_empty()) {
             settings.problem("query", "is empty; leave it out to use credgate's own schema");
         }
+        let allow_empty = settings.or("allow_empty", false);
+        if query.is_some() && settings.has("allow_empty") {
+            settings.problem(
+                "allow_empty",
+                "is about credgate's own schema; a query tells nothing about nodes that it is not asked for: leave it out",
+            );
+        }
         let max_connections = settings.within("max_connections", DEFAULT_CONNECTIONS, 1..=MOST_CONNECTIONS);
         let max_connection_age = settings.within("max_connection_age", DEFAULT_AGE, AGES);
         if database.as_ref().is_some_and(|database| database.dialect() == Dialect::Sqlite) {
@@ -54,11 +65,16 @@ impl Kind for SqlKind {
             }
         }
         settings.finish();
-        let lookup_timeout = site.lookup_timeout;
-        Some(Box::new(PreparedSql::new(
-            Settings { database: database?, query, max_connections, max_connection_age, lookup_timeout },
-            site.passwords,
-        )))
+        let settings = Settings {
+            database: database?,
+            query,
+            query_place: settings.place("query").to_string(),
+            allow_empty,
+            max_connections,
+            max_connection_age,
+            lookup_timeout: site.lookup_timeout,
+        };
+        Some(Box::new(PreparedSql::new(settings, site.passwords)))
     }
 }
 

@@ -8,7 +8,6 @@ mod connection;
 mod fault;
 mod file;
 mod import;
-mod migrate;
 mod pool;
 mod query;
 mod writer;
@@ -24,15 +23,16 @@ use tokio::{
     time::timeout_at,
 };
 
-pub(crate) use import::import;
-pub(crate) use migrate::migrate;
+pub(crate) use writer::Writer;
 
 use crate::{
-    record::Matches,
+    backend::{Refusal, Usage},
     settings::Settings,
     task::{Answer, Bound},
+    vacancy::Vacancy,
 };
 use connection::{Access, Connection};
+use fault::Fault;
 use file::{FileId, log_of};
 use pool::Pool;
 
@@ -46,6 +46,7 @@ pub(crate) struct Backend {
     max_connections: usize,
     current: RwLock<Current>,
     checker: Mutex<Checker>,
+    vacancy: Vacancy,
     journal: String,
 }
 
@@ -65,10 +66,11 @@ struct Checker {
 }
 
 impl Backend {
-    pub(crate) async fn open(path: &Path, settings: &Settings, bound: Bound) -> Result<Self, ProviderError> {
+    pub(crate) async fn open(path: &Path, settings: &Settings, bound: Bound) -> Result<Self, Refusal> {
         let access = Arc::new(Access::new(path, settings.lookup_timeout));
         let configured = settings.query.as_deref().map(Arc::from);
-        let (pool, mut connection) = Pool::open(&access, configured.as_ref(), bound).await?;
+        let vacancy = Vacancy::of(settings);
+        let (pool, mut connection) = Pool::open(&access, configured.as_ref(), &vacancy, bound).await?;
         let journal = connection.journal_mode(bound).await?;
         let checker = Checker { connection: Some(connection), file: pool.file, log: log_of(path).await };
         Ok(Self {
@@ -78,6 +80,7 @@ impl Backend {
             max_connections: settings.max_connections,
             current: RwLock::new(Current::Open(Arc::new(pool))),
             checker: Mutex::new(checker),
+            vacancy,
             journal,
         })
     }
@@ -97,7 +100,7 @@ impl Backend {
         match connection.rows(&pool.query, &node, bound).await {
             Ok(matches) => {
                 let retired = pool.give_back(connection);
-                answer.give(Matches::judge(matches, rule));
+                answer.give(self.vacancy.judge(matches, rule));
                 close(retired).await;
             }
             Err(fault) => {
@@ -162,10 +165,10 @@ impl Backend {
         };
         let proof = pool.query.prove(self.configured.is_none(), &mut connection, &self.access, bound).await;
         match proof {
-            Ok(()) => checker.connection = Some(connection),
+            Ok(_) => checker.connection = Some(connection),
             Err(_) => connection.close().await,
         }
-        proof
+        Ok(self.vacancy.found(proof?).map_err(Fault::Refused)?)
     }
 
     /// The file at the path is not the one in use.
@@ -180,7 +183,7 @@ impl Backend {
                     .into(),
             ));
         }
-        let (pool, connection) = Pool::open(&self.access, self.configured.as_ref(), bound).await?;
+        let (pool, connection) = Pool::open(&self.access, self.configured.as_ref(), &self.vacancy, bound).await?;
         *checker = Checker { connection: Some(connection), file: pool.file, log: log_of(path).await };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Current::Open(Arc::new(pool));
         tracing::info!("{shown} was replaced or came back, and has been opened anew");
@@ -214,6 +217,12 @@ impl Backend {
     pub(crate) fn summary(&self) -> String {
         let what = if self.configured.is_some() { "own query" } else { "credgate's schema" };
         format!("SQLite {}, {what}, journal mode {}", self.access.path().display(), self.journal)
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        let most = self.max_connections;
+        let idle = self.pool().map_or(0, |pool| pool.idle());
+        Usage { most, busy: most - self.permits.available_permits().min(most), idle }
     }
 }
 

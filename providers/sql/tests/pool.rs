@@ -1,7 +1,7 @@
 //! The pool's trap: statements that never end on every connection, their callers long gone. A process of its own, since
 //! it counts threads.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what went wrong by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test says what went wrong by failing")]
 
 #[path = "sqlite/support.rs"]
 #[expect(dead_code, reason = "shared with the other tests, which use the rest")]
@@ -10,7 +10,8 @@ mod support;
 use std::{fs, sync::Arc, time::Duration};
 
 use credgate_provider::{Deadline, Provider, ProviderError, Slot};
-use support::{Store, TABLE, check, get, get_within, node};
+use credgate_support::provider::{TIMEOUT, check, get, get_within, node};
+use support::{Store, TABLE};
 use tokio::{
     sync::{Mutex, watch},
     time::{Instant, timeout},
@@ -125,7 +126,7 @@ async fn when_every_connection_is_busy_a_lookup_waits_in_time_and_a_check_not_at
     for _ in 0..4 {
         let (provider, slots) = (Arc::clone(&provider), slots.clone());
         stuck.push(tokio::spawn(async move {
-            provider.lookup(&node("6666"), Deadline::after(support::TIMEOUT), slots.slot()).await
+            provider.lookup(&node("6666"), Deadline::after(TIMEOUT), slots.slot()).await
         }));
     }
     while threads().0 < 5 {

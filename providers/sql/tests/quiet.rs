@@ -1,6 +1,6 @@
 //! No password, row or statement reaches the log, at any level and from any crate. A process of its own: it takes all logs.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong by failing")]
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
 
 #[path = "sqlite/support.rs"]
 #[expect(dead_code, reason = "shared with the other tests, which use the rest")]
@@ -13,7 +13,8 @@ use std::{
 
 use credgate_provider::{NodeIdRule, PasswordRule};
 use credgate_sql::{ImportMode, NodeRow, import};
-use support::{QUERY, Store, TABLE, check, get};
+use credgate_support::provider::{check, get};
+use support::{QUERY, Store, TABLE};
 use tracing_subscriber::fmt::MakeWriter;
 
 #[derive(Clone, Default)]

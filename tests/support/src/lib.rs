@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Reading order: [`deployment`], [`process`], then what a test needs of [`grpc`], [`rawh2`], [`wire`], [`metrics`],
-//! [`scripted`], [`plugins`], [`canary`], [`python`], [`database`], [`proxy`]. Whatever goes wrong in here ends the test
-//! with a sentence that shows what was seen; every wait has a bound.
+//! [`scripted`], [`provider`], [`plugins`], [`canary`], [`python`], [`database`], [`proxy`]. Whatever goes wrong in here
+//! ends the test with a sentence that shows what was seen; every wait has a bound.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
 
@@ -21,6 +21,7 @@ pub mod pgbouncer;
 pub mod pki;
 pub mod plugins;
 pub mod process;
+pub mod provider;
 pub mod proxy;
 pub mod python;
 pub mod rawh2;

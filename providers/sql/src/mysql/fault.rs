@@ -26,6 +26,8 @@ pub(super) fn of_login(error: &sqlx::Error) -> Fault {
     })
 }
 
+const WRITES: &str = "the query writes, and credgate only reads";
+
 /// While a statement runs.
 pub(super) fn of(error: &sqlx::Error) -> Fault {
     let Some((number, message)) = told(error) else {
@@ -40,15 +42,40 @@ pub(super) fn of(error: &sqlx::Error) -> Fault {
         1969 | 3024 | 1205 | 1317 => Fault::Late,
         // Shutdown, KILL, idle for too long, a statement that a changed table made void.
         1053 | 1927 | 1077 | 4031 | 1243 | 1615 => Fault::gone(format_args!("error {number}")),
-        1792 => Fault::Statement("the query writes, and credgate only reads".to_owned()),
-        1142 | 1143 | 1370 => Fault::Statement(format!("{} (GRANT SELECT)", without_user(&message))),
-        1046 | 1051 | 1052 | 1054 | 1060 | 1064 | 1109 | 1146 | 1149 | 1222 | 1247 | 1248 | 1295 | 1305 | 1356 => {
+        1792 => Fault::Statement(WRITES.to_owned()),
+        1142 | 1143 if !message.starts_with("SELECT") => Fault::Statement(WRITES.to_owned()),
+        1044 | 1142 | 1143 | 1370 => denied(&message),
+        // A view over what is not there, or what its reader may not read: the view is wrong, not who asks it.
+        1356 => Fault::Refused(message),
+        1046 | 1051 | 1052 | 1054 | 1055 | 1056 | 1060 | 1064 | 1066 | 1109 | 1111 | 1115 | 1140 | 1146 | 1149
+        | 1222 | 1235 | 1241 | 1247 | 1248 | 1253 | 1267 | 1270 | 1271 | 1273 | 1295 | 1305 | 1318 | 1582 | 1630 => {
             Fault::Statement(message)
         }
-        1264 | 1292 | 1366 | 1367 | 1411 | 1690 | 3854 => {
+        // A subquery that returns two rows (1242) is about the rows of this node, too.
+        1242 | 1264 | 1292 | 1366 | 1367 | 1411 | 1690 | 3854 => {
             Fault::Value(format!("the database cannot convert the node ID or a value of its row (error {number})"))
         }
-        _ => Fault::Statement(format!("the database server cannot run the statement (error {number})")),
+        _ => Fault::Refused(format!("the database server cannot run the statement (error {number})")),
+    }
+}
+
+/// `SELECT command denied to user 'u'@'h' for table 't'`; a column is denied `for column 'c' in table 't'`.
+fn denied(message: &str) -> Fault {
+    let said = without_user(message);
+    let named = |before: &str| message.rsplit_once(before).map(|(_, name)| name.trim_matches('\''));
+    let grant = match (named(" for routine "), named(" in table ").or_else(|| named(" for table "))) {
+        (Some(routine), _) => format!("GRANT EXECUTE ON FUNCTION {routine}"),
+        (None, Some(table)) => format!("GRANT SELECT ON {table}"),
+        (None, None) => "GRANT SELECT ON the tables that the query reads".to_owned(),
+    };
+    Fault::denied(said, grant)
+}
+
+/// The account `credgate@10.0.0.%` as a statement has to write it.
+pub(super) fn quoted(account: &str) -> String {
+    match account.rsplit_once('@') {
+        Some((user, host)) => format!("'{user}'@'{host}'"),
+        None => format!("'{account}'"),
     }
 }
 
@@ -79,5 +106,19 @@ mod tests {
     fn a_missing_right_names_the_table_and_not_the_user() {
         let text = without_user("SELECT command denied to user 'canary'@'localhost' for table `d`.`nodes`");
         assert_eq!(text, "SELECT command denied for table `d`.`nodes`");
+    }
+
+    #[test]
+    fn a_missing_right_names_the_grant() {
+        for (rest, wanted) in [
+            ("for table `d`.`nodes`", "GRANT SELECT ON `d`.`nodes`"),
+            ("for table 'nodes'", "GRANT SELECT ON nodes"),
+            ("for column 'secret' in table 'nodes'", "GRANT SELECT ON nodes"),
+            ("for routine 'd.secret_of'", "GRANT EXECUTE ON FUNCTION d.secret_of"),
+        ] {
+            let fault = denied(&format!("SELECT command denied to user 'canary'@'localhost' {rest}"));
+            let text = fault.of_role(&quoted("reader@10.0.0.%")).to_string();
+            assert_eq!(text, format!("SELECT command denied {rest}: {wanted} TO 'reader'@'10.0.0.%'"));
+        }
     }
 }

@@ -15,6 +15,10 @@ use crate::{
 };
 
 const OWN: &str = "SELECT node_id, password, enabled FROM credgate_nodes WHERE node_id = ?";
+const ANY: &str = "SELECT CAST(EXISTS (SELECT 1 FROM credgate_nodes) AS SIGNED)";
+/// Characters of a large value that are read: more than any password may have. A longer one is corrupt and need not be
+/// carried here to be told so.
+const READ: u32 = 1000;
 
 /// What a value of a column is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +55,11 @@ pub(super) fn own() -> Query {
 pub(super) async fn inspect(connection: &mut Connection, text: &str) -> Result<Query, Fault> {
     let given = text.trim().trim_end_matches(';').trim_end();
     let statement = prepare(connection, given.to_owned()).await?;
-    let with_enabled = suitable(&statement)?;
+    let Suitable { large, with_enabled } = suitable(&statement)?;
+    let password = if large { format!("LEFT(password, {READ}) AS password") } else { "password".to_owned() };
     let enabled = if with_enabled { ", enabled" } else { "" };
     // The line break ends a comment at the end of the query.
-    let sql = format!("SELECT node_id, password{enabled} FROM (\n{given}\n) AS credgate_query");
+    let sql = format!("SELECT node_id, {password}{enabled} FROM (\n{given}\n) AS credgate_query");
     let sql = prepare(connection, sql).await?.into_sql();
     Ok(Query { sql, with_enabled })
 }
@@ -64,8 +69,16 @@ async fn prepare(connection: &mut Connection, sql: String) -> Result<MySqlStatem
     prepared.map_err(|error| about_query(&error))
 }
 
-/// Whether there is a column `enabled`, or why the statement will not do.
-fn suitable(statement: &MySqlStatement) -> Result<bool, Fault> {
+/// What a statement that will do returns.
+struct Suitable {
+    /// A password of a type that holds gigabytes: the server calls every TEXT by one name.
+    large: bool,
+    /// Whether there is a column `enabled`.
+    with_enabled: bool,
+}
+
+/// The shape of the statement's rows, or why it will not do.
+fn suitable(statement: &MySqlStatement) -> Result<Suitable, Fault> {
     match statement.parameters() {
         Some(Either::Right(1)) => {}
         found => {
@@ -84,20 +97,26 @@ fn suitable(statement: &MySqlStatement) -> Result<bool, Fault> {
         let usable = [Kind::Text, Kind::Integer, Kind::Unsigned, Kind::Null];
         typed(enabled, &usable, "a boolean, an integer, a bit or text")?;
     }
-    Ok(enabled.is_some())
+    let name = password.type_info().name();
+    let large = name.ends_with("TEXT") || name.ends_with("BLOB");
+    Ok(Suitable { large, with_enabled: enabled.is_some() })
 }
 
-/// Runs the query for no node in particular; with credgate's own schema also compares its version.
-pub(super) async fn prove(connection: &mut Connection, query: &Query, own_schema: bool) -> Result<(), Fault> {
+/// Runs the query for no node in particular; with credgate's own schema also compares its version and looks for any node.
+pub(super) async fn prove(connection: &mut Connection, query: &Query, own_schema: bool) -> Result<bool, Fault> {
+    let inner = &mut connection.inner;
     if own_schema {
-        let found = version(&mut connection.inner).await.map_err(|error| fault::of(&error))?;
+        let found = version(inner).await.map_err(|error| fault::of(&error))?;
         schema::readable(&found).map_err(|text| Fault::Refused(format!("the database {text}")))?;
     }
-    match sqlx::query(query.sql.clone()).bind(ANYBODY).fetch_optional(&mut connection.inner).await {
-        Ok(_) => Ok(()),
-        Err(error) if own_schema => Err(fault::of(&error)),
-        Err(error) => Err(about_query(&error)),
+    if let Err(error) = sqlx::query(query.sql.clone()).bind(ANYBODY).fetch_optional(&mut *inner).await {
+        return Err(if own_schema { fault::of(&error) } else { about_query(&error) });
     }
+    if !own_schema {
+        return Ok(true);
+    }
+    let any: i64 = sqlx::query_scalar(ANY).fetch_one(inner).await.map_err(|error| fault::of(&error))?;
+    Ok(any != 0)
 }
 
 /// What stands in `credgate_schema`: rows of (version, min_reader); none when there is no such table.

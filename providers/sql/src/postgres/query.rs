@@ -13,6 +13,10 @@ use crate::{
 };
 
 const OWN: &str = "SELECT node_id, password, enabled::text FROM credgate_nodes WHERE node_id = $1";
+const ANY: &str = "SELECT EXISTS (SELECT FROM credgate_nodes)";
+/// Characters of a stored value that are read: more than any password may have. A longer one is corrupt and need not be
+/// carried here to be told so.
+const READ: u32 = 1000;
 
 const TEXTS: [&str; 6] = ["text", "character varying", "character", "\"char\"", "name", "citext"];
 const INTEGERS: [&str; 3] = ["smallint", "integer", "bigint"];
@@ -54,26 +58,30 @@ pub(super) async fn inspect(connection: &mut Connection, text: &str) -> Result<Q
         true => name.to_owned(),
         false => format!("{name}::text"),
     };
-    let columns = format!("{}, {}", column("node_id", &node_id), column("password", &password));
+    let columns = format!("{}, substr({}, 1, {READ})", column("node_id", &node_id), column("password", &password));
     let enabled = enabled.map(|found| format!(", {}", column("enabled", &found)));
     let sql =
         format!("SELECT {columns}{} FROM (\n{given}\n) AS credgate_query", enabled.as_deref().unwrap_or_default());
     Ok(Query { sql: AssertSqlSafe(sql).into_sql_str(), with_enabled: enabled.is_some() })
 }
 
-/// Runs the query for no node in particular; with credgate's own schema also compares its version.
-pub(super) async fn prove(connection: &mut Connection, query: &Query, own_schema: bool) -> Result<(), Fault> {
+/// Runs the query for no node in particular; with credgate's own schema also compares its version and looks for any node.
+pub(super) async fn prove(connection: &mut Connection, query: &Query, own_schema: bool) -> Result<bool, Fault> {
+    let persistent = connection.begin.is_none();
+    let inner = &mut connection.inner;
     if own_schema {
-        let found = version(&mut connection.inner).await.map_err(|error| fault::of(&error))?;
+        let found = version(inner).await.map_err(|error| fault::of(&error))?;
         schema::readable(&found).map_err(|text| Fault::Refused(format!("the database {text}")))?;
     }
-    let persistent = connection.begin.is_none();
     let statement = sqlx::query(query.sql.clone()).bind(ANYBODY).persistent(persistent);
-    match statement.fetch_optional(&mut connection.inner).await {
-        Ok(_) => Ok(()),
-        Err(error) if own_schema => Err(fault::of(&error)),
-        Err(error) => Err(about_query(&error)),
+    if let Err(error) = statement.fetch_optional(&mut *inner).await {
+        return Err(if own_schema { fault::of(&error) } else { about_query(&error) });
     }
+    if !own_schema {
+        return Ok(true);
+    }
+    let any = sqlx::query_scalar(ANY).persistent(persistent).fetch_one(inner).await;
+    any.map_err(|error| fault::of(&error))
 }
 
 /// What stands in `credgate_schema`: rows of (version, min_reader); none when there is no such table.

@@ -34,8 +34,9 @@ pub(crate) trait Link: Sized + Send + Sync + 'static {
     /// The statement to run: credgate's own, or the operator's wrapped and made sure of.
     fn settle(&mut self, configured: Option<&str>) -> impl Future<Output = Result<Query, Fault>> + Send;
 
-    /// Makes sure that lookups can be answered: the version of credgate's schema, where it is used, and one run.
-    fn prove(&mut self, query: &Query, own_schema: bool) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// Makes sure that lookups can be answered: the version of credgate's schema, where it is used, and one run. Returns
+    /// whether there is a node; of an operator's query nothing else can be known.
+    fn prove(&mut self, query: &Query, own_schema: bool) -> impl Future<Output = Result<bool, Fault>> + Send;
 
     /// Asks for the rows of one node.
     fn rows(&mut self, query: &Query, node: &NodeId) -> impl Future<Output = Result<Matches, Fault>> + Send;
@@ -52,5 +53,5 @@ pub(crate) trait Link: Sized + Send + Sync + 'static {
 
 /// What is wrong with the operator's query.
 pub(crate) fn unsuitable(text: impl std::fmt::Display) -> Fault {
-    Fault::Statement(format!("the query (provider.sql.query) {text}"))
+    Fault::Query(text.to_string())
 }

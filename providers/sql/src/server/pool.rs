@@ -79,6 +79,10 @@ impl<L: Link> Pool<L> {
         }
     }
 
+    pub(super) fn idle(&self) -> usize {
+        self.with(|idle| idle.as_ref().map_or(0, Vec::len))
+    }
+
     /// Ends the generation.
     pub(super) fn suspect(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);

@@ -5,6 +5,7 @@ use std::path::Path;
 use credgate_provider::ProviderError;
 
 use super::file;
+use crate::backend::Refusal;
 
 /// Why the database did not answer.
 #[derive(Debug)]
@@ -13,9 +14,15 @@ pub(crate) enum Fault {
     Locked(String),
     /// The statement was interrupted at its bound.
     Late,
+    /// The statement cannot be run as it is written.
+    Statement(String),
+    /// The same of the operator's query: what is wrong with it.
+    Query(String),
     /// Anything else.
     Refused(String),
 }
+
+const LATE: &str = "the statement did not end in time and was interrupted: is node_id indexed?";
 
 /// Result codes, <https://www.sqlite.org/rescode.html>. The low byte is the primary code.
 mod code {
@@ -39,7 +46,7 @@ impl Fault {
             return match error {
                 sqlx::Error::Database(other) => Self::Refused(other.message().to_owned()),
                 // What sqlx does not bind: a parameter with a name.
-                sqlx::Error::Protocol(_) => Self::Refused("its parameter must be written ? (or ?1)".to_owned()),
+                sqlx::Error::Protocol(_) => Self::Statement("its parameter must be written ? (or ?1)".to_owned()),
                 sqlx::Error::WorkerCrashed => Self::Refused("the thread of an SQLite connection has ended".to_owned()),
                 other => Self::Refused(format!("{}: {other}", path.display())),
             };
@@ -50,17 +57,19 @@ impl Fault {
                 return Self::Locked(format!("{shown} is locked by another program"));
             }
             code::INTERRUPT => return Self::Late,
+            code::ERROR => return Self::Statement(message(error).to_owned()),
             code::READONLY if number == code::READONLY_ROLLBACK => format!(
                 "{shown} was left in the middle of a write by a program that crashed ({shown}-journal): let a user who \
                  may write it run sqlite3 {shown} 'SELECT count(*) FROM sqlite_schema'"
             ),
-            code::READONLY if number == code::READONLY => "the query writes, and credgate only reads".to_owned(),
+            code::READONLY if number == code::READONLY => {
+                return Self::Statement("the query writes, and credgate only reads".to_owned());
+            }
             code::READONLY => file::unwritable_folder(path),
             code::IOERR => format!("{shown} cannot be read: {} (code {number})", message(error)),
             code::CORRUPT => format!("{shown} is damaged: {}", message(error)),
             code::CANTOPEN => file::cannot_open(path),
             code::NOTADB => format!("{shown} is not an SQLite database"),
-            code::ERROR => message(error).to_owned(),
             _ => format!("{shown}: {} (code {number})", message(error)),
         };
         Self::Refused(sentence)
@@ -71,8 +80,19 @@ impl From<Fault> for ProviderError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Locked(text) => Self::TimedOut(text.into()),
-            Fault::Late => Self::TimedOut("the statement did not end in time and was interrupted".into()),
-            Fault::Refused(text) => Self::Unavailable(text.into()),
+            Fault::Late => Self::TimedOut(LATE.into()),
+            Fault::Refused(text) | Fault::Statement(text) => Self::Unavailable(text.into()),
+            Fault::Query(text) => Self::Unavailable(format!("the query (provider.sql.query) {text}").into()),
+        }
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Query(text) => Self::Query(text.into()),
+            Fault::Late => Self::Store(LATE.into()),
+            Fault::Locked(text) | Fault::Refused(text) | Fault::Statement(text) => Self::Store(text.into()),
         }
     }
 }

@@ -9,15 +9,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use credgate_provider::ProviderError;
-
 use super::{
     connection::{Access, Connection},
     fault::Fault,
     file::{self, FileId},
     query::Query,
 };
-use crate::task::Bound;
+use crate::{task::Bound, vacancy::Vacancy};
 
 pub(crate) struct Pool {
     pub(crate) file: FileId,
@@ -29,21 +27,24 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Opens the file that stands at the path now and makes sure that `configured`, or credgate's own statement, runs on
-    /// it. Returns the connection that was used for it as well: it becomes that of the checks.
+    /// it and has somebody to find. Returns the connection that was used for it as well: it becomes that of the checks.
     pub(crate) async fn open(
         access: &Arc<Access>,
         configured: Option<&Arc<str>>,
+        vacancy: &Vacancy,
         bound: Bound,
-    ) -> Result<(Self, Connection), ProviderError> {
+    ) -> Result<(Self, Connection), Fault> {
         let file = identify(access.path()).await?;
         let mut connection = Connection::open(access).await?;
-        let query = Query::settle(configured, &mut connection, access, bound).await?;
+        let query = Query::settle(configured, &mut connection, bound).await?;
+        let any = query.prove(configured.is_none(), &mut connection, access, bound).await?;
+        vacancy.found(any).map_err(Fault::Refused)?;
         same_file(access.path(), file).await?;
         Ok((Self { file, query, access: Arc::clone(access), idle: Mutex::new(Some(Vec::new())) }, connection))
     }
 
     /// A connection that nobody uses, or a new one.
-    pub(crate) async fn take(&self) -> Result<Connection, ProviderError> {
+    pub(crate) async fn take(&self) -> Result<Connection, Fault> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(Vec::pop);
         match idle {
             Some(connection) => Ok(connection),
@@ -67,6 +68,10 @@ impl Pool {
         }
     }
 
+    pub(crate) fn idle(&self) -> usize {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Vec::len)
+    }
+
     /// Closes what is idle now and whatever comes back later.
     pub(crate) async fn retire(&self) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -77,13 +82,13 @@ impl Pool {
 }
 
 /// Which file stands at the path.
-pub(crate) async fn identify(path: &Path) -> Result<FileId, ProviderError> {
-    FileId::of(path).await.map_err(|error| Fault::Refused(file::missing(path, &error)).into())
+async fn identify(path: &Path) -> Result<FileId, Fault> {
+    FileId::of(path).await.map_err(|error| Fault::Refused(file::missing(path, &error)))
 }
 
-async fn same_file(path: &Path, expected: FileId) -> Result<(), ProviderError> {
+async fn same_file(path: &Path, expected: FileId) -> Result<(), Fault> {
     if identify(path).await? == expected {
         return Ok(());
     }
-    Err(ProviderError::Unavailable(format!("{} has been replaced by another file", path.display()).into()))
+    Err(Fault::Refused(format!("{} has been replaced by another file", path.display())))
 }

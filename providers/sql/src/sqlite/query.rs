@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use credgate_provider::ProviderError;
 use futures::FutureExt;
 use sqlx::{
     AssertSqlSafe, Column, Either, Executor, SqlSafeStr, SqlStr, SqliteConnection, Statement, TypeInfo,
@@ -27,6 +26,7 @@ pub(crate) struct Query {
 }
 
 const OWN: &str = "SELECT node_id, password, enabled FROM credgate_nodes WHERE node_id = ?1";
+const ANY: &str = "SELECT EXISTS (SELECT 1 FROM credgate_nodes)";
 
 /// No node has an empty ID: running the query with it proves that it runs, and shows nobody's password.
 const NOBODY: &str = "";
@@ -35,41 +35,34 @@ const NOBODY: &str = "";
 type Unsuitable = String;
 
 impl Query {
-    /// The statement to run on this database, made sure of as far as the database can tell without a node.
+    /// The statement to run on this database, made sure of as far as the database can tell without running it.
     pub(crate) async fn settle(
         configured: Option<&Arc<str>>,
         connection: &mut Connection,
-        access: &Access,
         bound: Bound,
-    ) -> Result<Self, ProviderError> {
-        let query = match configured {
-            None => Self { sql: SqlStr::from_static(OWN), with_enabled: true },
-            Some(text) => {
-                let suitable = connection
-                    .run(bound, |connection| inspect(connection, Arc::clone(text)).boxed())
-                    .await
-                    .map_err(|fault| in_query(fault, "cannot be prepared"))?;
-                suitable.map_err(|text| {
-                    ProviderError::Unavailable(format!("the query (provider.sql.query) {text}").into())
-                })?
-            }
-        };
-        query.prove(configured.is_none(), connection, access, bound).await?;
-        Ok(query)
+    ) -> Result<Self, Fault> {
+        match configured {
+            None => Ok(Self { sql: SqlStr::from_static(OWN), with_enabled: true }),
+            Some(text) => connection
+                .run(bound, |connection| inspect(connection, Arc::clone(text)).boxed())
+                .await
+                .map_err(|fault| in_query(fault, "cannot be prepared"))?
+                .map_err(Fault::Query),
+        }
     }
 
-    /// Runs what a lookup would run, for no node at all; with credgate's own schema also compares its version.
+    /// Runs what a lookup would run, for no node at all; with credgate's own schema also compares its version. Returns
+    /// whether there is a node; of an operator's query nothing else can be known.
     pub(crate) async fn prove(
         &self,
         own_schema: bool,
         connection: &mut Connection,
         access: &Access,
         bound: Bound,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<bool, Fault> {
         if own_schema {
             let found = connection.run(bound, |connection| version(connection).boxed()).await?;
-            schema::readable(&found)
-                .map_err(|text| ProviderError::Unavailable(format!("{} {text}", access.path().display()).into()))?;
+            schema::readable(&found).map_err(|text| Fault::Refused(format!("{} {text}", access.path().display())))?;
         }
         connection
             .run(bound, |connection| {
@@ -81,7 +74,11 @@ impl Query {
                 .boxed()
             })
             .await
-            .map_err(|fault| if own_schema { fault.into() } else { in_query(fault, "cannot be run") })
+            .map_err(|fault| if own_schema { fault } else { in_query(fault, "cannot be run") })?;
+        if !own_schema {
+            return Ok(true);
+        }
+        connection.run(bound, |connection| sqlx::query_scalar(ANY).fetch_one(connection).boxed()).await
     }
 }
 
@@ -127,8 +124,9 @@ fn suitable(statement: &SqliteStatement) -> Result<bool, Unsuitable> {
     let node_id = column(statement, "node_id")?.ok_or_else(|| lacks(statement, "node_id"))?;
     let password = column(statement, "password")?.ok_or_else(|| lacks(statement, "password"))?;
     let enabled = column(statement, "enabled")?;
-    // NULL is what an expression without a declared type shows: its values are judged one by one.
-    typed(node_id, &["TEXT", "INTEGER", "BLOB", "NULL"], "text, or an integer")?;
+    // NULL is what an expression without a declared type shows: its values are judged one by one. A BLOB never equals a
+    // text, so every node of such a column would be unknown without a word.
+    typed(node_id, &["TEXT", "INTEGER", "NULL"], "text, or an integer: CAST(… AS TEXT), here and in WHERE")?;
     typed(password, &["TEXT", "BLOB", "NULL"], "text: as a number 0123 and 123 would be one password")?;
     if let Some(enabled) = enabled {
         typed(enabled, &["BOOLEAN", "INTEGER", "TEXT", "NULL"], "a boolean, an integer or text")?;
@@ -159,12 +157,9 @@ fn typed(column: &SqliteColumn, usable: &[&str], expected: &str) -> Result<(), U
     Err(format!("returns column {} of type {found}; it must be {expected}", column.name()))
 }
 
-fn in_query(fault: Fault, what: &str) -> ProviderError {
+fn in_query(fault: Fault, what: &str) -> Fault {
     match fault {
-        Fault::Refused(text) => Fault::Refused(format!("the query (provider.sql.query) {what}: {text}")).into(),
-        Fault::Late => {
-            ProviderError::TimedOut("the query (provider.sql.query) did not end in time: is node_id indexed?".into())
-        }
-        locked => locked.into(),
+        Fault::Statement(text) => Fault::Query(format!("{what}: {text}")),
+        other => other,
     }
 }

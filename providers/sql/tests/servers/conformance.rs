@@ -7,13 +7,15 @@ use std::{
 
 use credgate_conformance::{Disturbance, Made, NotApplicable, Row, Store, Subject, assert_conforms};
 use credgate_provider::{BoxFuture, Provider, Site};
+use credgate_sql::SqlKind;
 use credgate_support::{
     database::READER,
+    provider,
     proxy::{Mode, Proxy},
 };
 use futures::FutureExt;
 
-use crate::support::{Kind, Server, for_each_kind, prepare};
+use crate::support::{Kind, Server, for_each_kind};
 
 /// All stores of a run stand on one server, one after the other.
 struct Judged {
@@ -45,7 +47,7 @@ impl Judged {
 
     fn settings(&self) -> String {
         if self.own_schema {
-            return "max_connections = 8".into();
+            return "max_connections = 8\nallow_empty = true".into();
         }
         let (parameter, nap) = match self.server.database.kind {
             Kind::Postgres => ("$1", "(SELECT true FROM pg_sleep(30 + length(node_id)))"),
@@ -140,7 +142,7 @@ impl Subject for Judged {
             let proxy = Proxy::to(self.server.database.address());
             let url = self.server.database.url(READER, &proxy.address().to_string());
             let settings = format!("url = '{url}'\n{}", self.settings());
-            let prepared = prepare(site, &settings).unwrap();
+            let prepared = provider::prepare(&SqlKind, site, &settings).unwrap();
             let slots = prepared.slots();
             match prepared.open(credgate_provider::Deadline::after(crate::support::BOUND)).await {
                 Ok(provider) => {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use credgate_support::provider::{TIMEOUT, check, get, get_within};
 use credgate_support::proxy::{Mode, Proxy};
 use futures::future::join_all;
 use tokio::time::Instant;
 
-use crate::support::{BOUND, Kind, Server, TIMEOUT, check, for_each_kind, get, get_within};
+use crate::support::{BOUND, Kind, Server, for_each_kind};
 
 /// Slow for every node but 2001.
 fn slow(kind: Kind) -> String {

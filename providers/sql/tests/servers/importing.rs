@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use credgate_provider::{NodeIdRule, PasswordRule};
 use credgate_sql::{ImportError, ImportMode, Imported, NodeRow, import};
+use credgate_support::provider::get;
 
-use crate::support::{Kind, Server, for_each_kind, get};
+use crate::support::{Kind, Server, for_each_kind};
 
 fn row(line: usize, node: &str, password: &str) -> NodeRow {
     NodeRow {

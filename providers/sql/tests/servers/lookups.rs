@@ -1,6 +1,8 @@
 //! Types of columns, and what a lookup makes of their values.
 
-use crate::support::{Kind, Server, check, for_each_kind, get};
+use credgate_support::provider::{check, get};
+
+use crate::support::{Kind, Server, for_each_kind};
 
 /// A table whose columns have these types, one node in it, and the answer to it.
 async fn stored(server: &Server, types: [&str; 3], values: [&str; 3], compare: &str) -> String {
@@ -110,6 +112,18 @@ async fn corrupt_rows_are_never_an_answer(kind: Kind) {
     assert_eq!(get(&*provider, "7").await, "seven");
 }
 
+/// A value that no password can have is told to be one, and not carried over first.
+async fn a_value_of_many_megabytes_is_corrupt(kind: Kind) {
+    let server = Server::start(kind);
+    let (text, bytes) = if kind == Kind::Postgres { ("text", "bytea") } else { ("longtext", "longblob") };
+    for (column, value) in [(text, "repeat('a', 8000000)"), (bytes, "repeat('a', 8000000)")] {
+        let value = if column == "bytea" { format!("convert_to({value}, 'UTF8')") } else { value.to_owned() };
+        let equal = format!("node_id = {}", kind.parameter());
+        let answer = stored(&server, ["varchar(9)", column, "smallint"], ["'0200'", &value, "1"], &equal).await;
+        assert!(answer.starts_with("corrupt record: the password is longer than"), "{column}: {answer}");
+    }
+}
+
 async fn changes_of_rows_and_tables_are_seen_at_once(kind: Kind) {
     let server = Server::with_nodes(kind);
     let provider = server.open(&server.query()).await;
@@ -138,5 +152,6 @@ for_each_kind!(
     every_type_of_enabled,
     a_node_is_its_own_text,
     corrupt_rows_are_never_an_answer,
+    a_value_of_many_megabytes_is_corrupt,
     changes_of_rows_and_tables_are_seen_at_once,
 );

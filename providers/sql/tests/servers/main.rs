@@ -4,6 +4,7 @@
 
 mod conformance;
 mod deadlines;
+mod empty;
 mod importing;
 mod lookups;
 mod migrating;

@@ -1,8 +1,9 @@
 //! `credgate migrate` on a server.
 
 use credgate_sql::{MigrateError, migrate, migration_sql};
+use credgate_support::provider::{check, get};
 
-use crate::support::{Kind, Server, check, for_each_kind, get};
+use crate::support::{Kind, Server, for_each_kind};
 
 async fn two_at_once_make_one_schema(kind: Kind) {
     let server = Server::start(kind);
@@ -20,7 +21,7 @@ async fn the_printed_sql_does_the_same(kind: Kind) {
     let sql = migration_sql(server.owner().dialect());
     server.sql(&sql);
     server.sql(&sql);
-    let provider = server.open("").await;
+    let provider = server.open("allow_empty = true").await;
     assert_eq!(get(&*provider, "2000").await, "no such node");
     if kind == Kind::MariaDb {
         assert_eq!(migrate(&server.owner()).await.unwrap().from, Some(1));
@@ -29,7 +30,7 @@ async fn the_printed_sql_does_the_same(kind: Kind) {
 
 async fn versions_decide_who_may_read(kind: Kind) {
     let server = Server::migrated(kind).await;
-    let provider = server.open("").await;
+    let provider = server.open("allow_empty = true").await;
     server.sql("UPDATE credgate_schema SET version = 7");
     check(&*provider).await.unwrap();
     match migrate(&server.owner()).await {

@@ -1,19 +1,12 @@
 //! What is wrong is said at the start, names the thing, and shows no part of the URL.
 
+use credgate_support::provider::{check, get};
 use credgate_support::{canary::Canary, database::READER};
 
-use crate::support::{Kind, Server, check, for_each_kind, get, prepare, site};
+use crate::support::{Kind, Server, for_each_kind};
 
 async fn the_query_is_prepared_at_start(kind: Kind) {
     let server = Server::with_nodes(kind);
-    server.sql("CREATE TABLE hidden (node_id varchar(9), password text)");
-    match kind {
-        Kind::Postgres => server.sql(&format!("REVOKE ALL ON hidden FROM {READER}")),
-        Kind::MariaDb => server.sql(&format!(
-            "CREATE DATABASE other; CREATE TABLE other.hidden (node_id varchar(9), password text); \
-             DROP TABLE hidden; CREATE SQL SECURITY INVOKER VIEW hidden AS SELECT * FROM other.hidden; -- {READER}"
-        )),
-    };
     let p = kind.parameter();
     for (query, wanted) in [
         (format!("SELECT node_id, password FROM node WHERE node_id = {p}"), &["node", "cannot be run"][..]),
@@ -27,7 +20,6 @@ async fn the_query_is_prepared_at_start(kind: Kind) {
             format!("SELECT node_id, password, current_date AS enabled FROM nodes WHERE node_id = {p}"),
             &["column enabled of type"],
         ),
-        (format!("SELECT node_id, password FROM hidden WHERE node_id = {p}"), &["hidden"]),
         (format!("SELEC node_id, password FROM nodes WHERE node_id = {p}"), &["cannot be run"]),
         (format!("UPDATE nodes SET password = '' WHERE node_id = {p}"), &["provider.sql.query"]),
         ("SELECT node_id, password FROM nodes".into(), &["parameter", "exactly one"]),
@@ -42,7 +34,8 @@ async fn the_query_is_prepared_at_start(kind: Kind) {
         let refused = server.try_open(&format!("query = '''{query}'''")).await.err();
         let refused = refused.unwrap_or_else(|| panic!("{query} was taken"));
         assert!(wanted.iter().all(|word| refused.contains(word)), "{query}: {refused}");
-        assert!(refused.contains("provider.sql.query"), "{query}: {refused}");
+        // Where it stands in the configuration: that is what has to be changed.
+        assert!(refused.contains("credgate.toml:3: provider.sql.query: "), "{query}: {refused}");
         assert!(!refused.contains(READER), "{refused}");
     }
     if kind == Kind::Postgres {
@@ -59,6 +52,44 @@ async fn the_query_is_prepared_at_start(kind: Kind) {
     let provider = server.open(&query).await;
     assert_eq!(get(&*provider, "2000").await, "secret");
     check(&*provider).await.unwrap();
+}
+
+/// A right may be granted at any time, without a change of ours: it is the store that refuses us, and the sentence is what
+/// its administrator has to type.
+async fn a_right_that_is_missing_names_the_grant(kind: Kind) {
+    let server = Server::with_nodes(kind);
+    let (query, denied) = match kind {
+        Kind::Postgres => {
+            server.sql(&format!("REVOKE SELECT ON nodes FROM {READER}"));
+            (server.query(), "permission denied for table nodes")
+        }
+        Kind::MariaDb => {
+            server.sql("CREATE DATABASE other; CREATE TABLE other.nodes AS SELECT * FROM credgate.nodes");
+            (
+                server.query().replace("FROM nodes", "FROM other.nodes"),
+                "SELECT command denied for table `other`.`nodes`",
+            )
+        }
+    };
+    let grant = match kind {
+        Kind::Postgres => format!("GRANT SELECT ON nodes TO {READER}"),
+        Kind::MariaDb => format!("GRANT SELECT ON `other`.`nodes` TO '{READER}'@'localhost'"),
+    };
+    let refused = server.try_open(&query).await.err().unwrap();
+    let grant = if kind == Kind::MariaDb && refused.contains("@'%'") { grant.replace("localhost", "%") } else { grant };
+    assert_eq!(refused, format!("{denied}: {grant}"));
+    // The very words, then, are what helps.
+    server.sql(&grant);
+    let provider = server.open(&query).await;
+    assert_eq!(get(&*provider, "2000").await, "secret");
+    server.sql(&grant.replace("GRANT", "REVOKE").replace(" TO ", " FROM "));
+    let answer = if kind == Kind::MariaDb { server.sql("FLUSH PRIVILEGES") } else { String::new() };
+    assert_eq!(answer, "");
+    let error = check(&*provider).await.unwrap_err().to_string();
+    assert!(error.ends_with(&grant), "{error}");
+    assert!(get(&*provider, "2000").await.starts_with("backend unavailable: "));
+    server.sql(&grant);
+    assert_eq!(get(&*provider, "2000").await, "secret");
 }
 
 async fn a_query_that_writes_is_refused(kind: Kind) {
@@ -117,11 +148,11 @@ async fn no_part_of_the_url_is_ever_shown(kind: Kind) {
         format!("canary-user:{secret}@h/d"),
         secret.to_owned(),
     ] {
-        let problems = prepare(site(server.folder(), crate::support::TIMEOUT), &format!("url = '{malformed}'"));
+        let problems = server.prepare(&format!("url = '{malformed}'"));
         let problems = problems.err().unwrap_or_else(|| panic!("{malformed} was understood"));
         canary.absent_from("the problems", &problems.join("\n"));
         std::fs::write(server.folder().join("url"), &malformed).unwrap();
-        let problems = prepare(site(server.folder(), crate::support::TIMEOUT), "url_file = 'url'").err().unwrap();
+        let problems = server.prepare("url_file = 'url'").err().unwrap();
         canary.absent_from("the problems", &problems.join("\n"));
     }
 }
@@ -147,10 +178,10 @@ async fn settings_that_cannot_work_are_problems(kind: Kind) {
         (format!("url = '{url}'\nurl_file = 'x'"), "exactly one"),
         ("url = 'sqlite:nodes.db'\npooler = true".to_owned(), "about database servers"),
     ] {
-        let problems = prepare(site(server.folder(), crate::support::TIMEOUT), &settings).err().unwrap();
+        let problems = server.prepare(&settings).err().unwrap();
         assert!(problems.iter().any(|problem| problem.contains(wanted)), "{settings}: {problems:?}");
     }
-    let pooler = prepare(site(server.folder(), crate::support::TIMEOUT), &format!("url = '{url}'\npooler = true"));
+    let pooler = server.prepare(&format!("url = '{url}'\npooler = true"));
     assert_eq!(pooler.is_ok(), kind == Kind::Postgres);
 }
 
@@ -167,6 +198,7 @@ async fn the_socket_and_the_name_of_the_program(kind: Kind) {
 }
 
 for_each_kind!(
+    a_right_that_is_missing_names_the_grant,
     the_query_is_prepared_at_start,
     a_query_that_writes_is_refused,
     no_part_of_the_url_is_ever_shown,

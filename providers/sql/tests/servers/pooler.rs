@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use credgate_support::pgbouncer::Pgbouncer;
+use credgate_support::provider::{TIMEOUT, check, get, get_within};
 use futures::future::join_all;
 
-use crate::support::{BOUND, Kind, Server, TIMEOUT, check, get, get_within, recovers};
+use crate::support::{BOUND, Kind, Server, recovers};
 
 /// Two server connections for eight of ours: transactions of all of them are mixed on each.
 const SIZE: usize = 2;

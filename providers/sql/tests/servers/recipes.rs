@@ -1,6 +1,8 @@
 //! The recipes of `docs/sql.md`, word for word, each on a table of that shape.
 
-use crate::support::{Kind, Server, check, for_each_kind, get};
+use credgate_support::provider::{check, get};
+
+use crate::support::{Kind, Server, for_each_kind};
 
 /// A recipe: its heading in the page, the table, what stands in it.
 struct Recipe {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use credgate_support::provider::{TIMEOUT, check, get};
 use credgate_support::proxy::{Mode, Proxy};
 use futures::future::join_all;
 use tokio::time::{Instant, sleep};
 
-use crate::support::{BOUND, Kind, Server, TICK, TIMEOUT, check, for_each_kind, get, recovers};
+use crate::support::{BOUND, Kind, Server, TICK, for_each_kind, recovers};
 
 /// Opens as many connections as it may have.
 async fn warm(provider: &dyn credgate_provider::Provider, count: usize) {

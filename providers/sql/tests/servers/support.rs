@@ -1,19 +1,16 @@
-//! A server, and the gateway's side of the contract.
+//! A server with a table in it.
 
 use std::{path::Path, time::Duration};
 
-use credgate_provider::{
-    Deadline, Kind as _, NodeId, NodeIdRule, OpenError, PasswordRule, Prepared, Provider, ProviderError, Report, Site,
-    Slot, settings::Document,
-};
+use credgate_provider::{Prepared, Provider, Report, Site};
 use credgate_sql::{Database, SqlKind};
-use credgate_support::database;
 pub use credgate_support::database::Kind;
+use credgate_support::{
+    database,
+    provider::{self, get},
+};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
-
-/// `lookup.timeout` of these tests.
-pub const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Nothing that is waited for takes longer.
 pub const BOUND: Duration = Duration::from_secs(30);
@@ -35,7 +32,7 @@ impl Server {
         Self { database: database::Database::start_with(kind, settings), dir: tempfile::tempdir().unwrap() }
     }
 
-    /// With credgate's own schema.
+    /// With credgate's own schema, without a node.
     pub async fn migrated(kind: Kind) -> Self {
         let server = Self::start(kind);
         credgate_sql::migrate(&server.owner()).await.unwrap();
@@ -72,12 +69,15 @@ impl Server {
 
     pub fn try_database(&self, settings: &str) -> Result<Database, Vec<String>> {
         let report = Report::default();
-        let file = self.folder().join("credgate.toml");
-        let document = Document::parse(&file, &format!("[provider.sql]\n{settings}"), &report);
-        let root = document.root(&report);
-        let section = root.section("provider").section("sql");
+        let document = provider::document(&SqlKind, self.folder(), settings, &report);
+        let section = document.root(&report).section("provider").section("sql");
         let database = SqlKind.own_schema(&section, None, self.folder(), &report);
-        database.filter(|_| report.is_clean()).ok_or_else(|| texts(&report))
+        database.filter(|_| report.is_clean()).ok_or_else(|| provider::texts(&report))
+    }
+
+    /// The whole of `[provider.sql]`; its problems where it cannot be prepared.
+    pub fn prepare(&self, settings: &str) -> Result<Box<dyn Prepared>, Vec<String>> {
+        provider::prepare(&SqlKind, provider::site(self.folder()), settings)
     }
 
     /// Opens with what `settings` add to the reader's URL.
@@ -86,8 +86,8 @@ impl Server {
     }
 
     pub async fn try_open_at(&self, url: &str, settings: &str) -> Result<Box<dyn Provider>, String> {
-        let prepared = prepare(site(self.folder(), TIMEOUT), &format!("url = '{url}'\n{settings}"));
-        open(prepared.map_err(|problems| problems.join("; "))?).await
+        let prepared = self.prepare(&format!("url = '{url}'\n{settings}"));
+        provider::open(prepared.map_err(|problems| problems.join("; "))?, provider::OPENING).await
     }
 
     pub async fn open(&self, settings: &str) -> Box<dyn Provider> {
@@ -97,8 +97,9 @@ impl Server {
     /// Opens through an address, with another `lookup.timeout`.
     pub async fn open_through(&self, at: std::net::SocketAddr, settings: &str, timeout: Duration) -> Box<dyn Provider> {
         let url = self.database.url(database::READER, &at.to_string());
-        let prepared = prepare(site(self.folder(), timeout), &format!("url = '{url}'\n{settings}")).unwrap();
-        open(prepared).await.unwrap()
+        let site = Site { lookup_timeout: timeout, ..provider::site(self.folder()) };
+        let prepared = provider::prepare(&SqlKind, site, &format!("url = '{url}'\n{settings}")).unwrap();
+        provider::open(prepared, provider::OPENING).await.unwrap()
     }
 
     /// Waits until the server runs no statement of the gateway's.
@@ -109,58 +110,6 @@ impl Server {
             sleep(TICK).await;
         }
     }
-}
-
-async fn open(prepared: Box<dyn Prepared>) -> Result<Box<dyn Provider>, String> {
-    match prepared.open(Deadline::after(BOUND)).await {
-        Ok(provider) => Ok(provider),
-        Err(OpenError::Unavailable(detail)) => Err(detail.to_string()),
-        Err(OpenError::Configuration(problem)) => panic!("{problem}"),
-    }
-}
-
-pub fn site(base: &Path, lookup_timeout: Duration) -> Site {
-    Site {
-        base: base.to_owned(),
-        node_ids: NodeIdRule::default(),
-        passwords: PasswordRule::default(),
-        lookup_timeout,
-        lookup_slots: None,
-    }
-}
-
-pub fn prepare(site: Site, settings: &str) -> Result<Box<dyn Prepared>, Vec<String>> {
-    let report = Report::default();
-    let file = site.base.join("credgate.toml");
-    let document = Document::parse(&file, &format!("[provider.sql]\n{settings}"), &report);
-    let root = document.root(&report);
-    let prepared = SqlKind.prepare(&root.section("provider").section("sql"), &site, &report);
-    prepared.filter(|_| report.is_clean()).ok_or_else(|| texts(&report))
-}
-
-fn texts(report: &Report) -> Vec<String> {
-    report.problems().iter().map(ToString::to_string).collect()
-}
-
-pub fn node(text: &str) -> NodeId {
-    NodeIdRule { grammar: credgate_provider::Grammar::Token, max_length: 64 }.parse(text).unwrap()
-}
-
-/// The password, or nothing, or the error, as a text that can be compared.
-pub async fn get(provider: &dyn Provider, text: &str) -> String {
-    get_within(provider, text, TIMEOUT).await
-}
-
-pub async fn get_within(provider: &dyn Provider, text: &str, timeout: Duration) -> String {
-    match provider.lookup(&node(text), Deadline::after(timeout), Slot::new(())).await {
-        Ok(Some(password)) => password.expose().to_owned(),
-        Ok(None) => "no such node".to_owned(),
-        Err(error) => error.to_string(),
-    }
-}
-
-pub async fn check(provider: &dyn Provider) -> Result<(), ProviderError> {
-    provider.check(Deadline::after(TIMEOUT)).await
 }
 
 /// Asks until the answer is right; nothing but an outage may be told on the way.

@@ -1,11 +1,12 @@
 //! TLS to the database: what is verified, and what is said when it is not.
 
+use credgate_support::provider::get;
 use credgate_support::{
     database::READER,
     pki::{Ca, Leaf},
 };
 
-use crate::support::{Kind, Server, for_each_kind, get};
+use crate::support::{Kind, Server, for_each_kind};
 
 fn with_tls(kind: Kind, ca: &Ca) -> Server {
     let certificate = ca.issue(&Leaf::server().dns("localhost"));

@@ -3,8 +3,9 @@
 use std::{fs, os::unix::fs::symlink};
 
 use credgate_provider::ProviderError;
+use credgate_support::provider::{check, get};
 
-use crate::support::{QUERY, Store, TABLE, check, get, sql};
+use crate::support::{QUERY, Store, TABLE, sql};
 
 fn store() -> Store {
     Store::with(&format!("{TABLE}; INSERT INTO nodes VALUES ('2000', 'old', 1)"))

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use credgate_provider::{NodeIdRule, PasswordRule};
 use credgate_sql::{ImportError, ImportMode, Imported, NodeRow, Progress, import};
+use credgate_support::provider::get;
 
-use crate::support::{Store, get};
+use crate::support::Store;
 
 fn row(line: usize, node: &str, password: &str, enabled: bool) -> NodeRow {
     NodeRow {
@@ -27,7 +28,7 @@ fn counts(inserted: u64, updated: u64, unchanged: u64, removed: u64) -> Imported
 #[tokio::test]
 async fn insert_update_and_replace() {
     let store = Store::migrated().await;
-    let provider = store.open("").await;
+    let provider = store.open("allow_empty = true").await;
     let first = [row(2, "2000", "one", true), row(3, "0200", "zero ", true), row(4, "2001", "off", false)];
     assert_eq!(run(&store, &first, ImportMode::Insert).await.unwrap(), counts(3, 0, 0, 0));
     assert_eq!(get(&*provider, "0200").await, "zero ");

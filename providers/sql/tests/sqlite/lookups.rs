@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use credgate_provider::ProviderError;
+use credgate_support::provider::{check, get, get_within};
 use tokio::time::Instant;
 
-use crate::support::{QUERY, Store, TABLE, check, get, get_within};
+use crate::support::{QUERY, Store, TABLE};
 
 #[tokio::test]
 async fn our_own_schema() {
@@ -87,7 +88,7 @@ async fn the_next_lookup_sees_what_another_process_changed() {
     for mode in ["WAL", "DELETE"] {
         let store = Store::migrated().await;
         store.sql(&format!("PRAGMA journal_mode = {mode}"));
-        let provider = store.open("").await;
+        let provider = store.open("allow_empty = true").await;
         let mut writer = store.writer();
         assert_eq!(get(&*provider, "2000").await, "no such node");
         for (change, wanted) in [

@@ -4,8 +4,9 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use credgate_provider::{Report, settings::Document};
 use credgate_sql::{Dialect, MigrateError, SqlKind, migrate, migration_sql};
+use credgate_support::provider::get;
 
-use crate::support::{Store, get, set_mode, without_rights};
+use crate::support::{Store, set_mode, without_rights};
 
 #[tokio::test]
 async fn a_new_file_is_in_wal_mode_and_its_owners_alone() {
@@ -28,7 +29,7 @@ async fn a_file_of_another_program_gets_our_tables_beside_its_own() {
     let store = Store::with("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (7)");
     migrate(&store.database()).await.unwrap();
     assert_eq!(store.sql("SELECT x FROM theirs; PRAGMA journal_mode"), "7\ndelete\n");
-    store.open("").await;
+    store.open("allow_empty = true").await;
 }
 
 #[tokio::test]

@@ -2,9 +2,10 @@
 
 use std::{fs, time::Duration};
 
+use credgate_support::provider::get;
 use tokio::time::Instant;
 
-use crate::support::{QUERY, Store, TABLE, get, prepare, set_mode, without_rights};
+use crate::support::{QUERY, Store, TABLE, prepare, set_mode, without_rights};
 
 async fn refusal(store: &Store, settings: &str) -> String {
     match store.try_open(settings).await {
@@ -84,12 +85,12 @@ async fn a_schema_of_another_age() {
     }
     let store = Store::migrated().await;
     store.sql("UPDATE credgate_schema SET version = 9, min_reader = 1");
-    store.open("").await;
+    store.open("allow_empty = true").await;
 }
 
 #[tokio::test]
 async fn a_query_that_cannot_answer() {
-    let store = Store::with(&format!("{TABLE}; CREATE TABLE odd (id DATE, number INTEGER, part REAL, t TEXT)"));
+    let store = Store::with(&format!("{TABLE}; CREATE TABLE odd (id DATE, number INTEGER, part REAL, t TEXT, b BLOB)"));
     for (query, wanted) in [
         ("SELEC node_id", "syntax error"),
         ("SELECT node_id, password FROM node WHERE node_id = ?", "no such table: node"),
@@ -106,6 +107,8 @@ async fn a_query_that_cannot_answer() {
             "two columns named node_id",
         ),
         ("SELECT id AS node_id, t AS password FROM odd WHERE id = ?", "column node_id of type DATE"),
+        ("SELECT b AS node_id, t AS password FROM odd WHERE b = ?", "column node_id of type BLOB; it must be text"),
+        ("SELECT t AS node_id, t AS password, b AS enabled FROM odd WHERE t = ?", "column enabled of type BLOB"),
         ("SELECT t AS node_id, number AS password FROM odd WHERE t = ?", "column password of type INTEGER"),
         ("SELECT t AS node_id, part AS password FROM odd WHERE t = ?", "column password of type REAL"),
         ("SELECT t AS node_id, t AS password, part AS enabled FROM odd WHERE t = ?", "column enabled of type REAL"),
@@ -117,12 +120,14 @@ async fn a_query_that_cannot_answer() {
         ("SELECT node_id, password FROM nodes WHERE node_id = ?; SELECT 1", "must be one SELECT and nothing else"),
     ] {
         let text = refusal(&store, &format!("query = '{query}'")).await;
-        assert!(text.contains(wanted) && text.contains("provider.sql.query"), "{query}: {text}");
+        // Where it stands in the configuration: that is what has to be changed.
+        assert!(text.contains(wanted) && text.contains("credgate.toml:3: provider.sql.query: "), "{query}: {text}");
     }
     for query in [
         "SELECT node_id, password FROM nodes WHERE node_id = ?1 OR ?1 = password; ",
         "SELECT NODE_ID, Password, enabled FROM nodes WHERE node_id = $1 -- the node",
         "WITH n AS (SELECT * FROM nodes) SELECT * FROM n WHERE node_id = ? ORDER BY 1 LIMIT 5",
+        "SELECT CAST(b AS TEXT) AS node_id, t AS password FROM odd WHERE CAST(b AS TEXT) = ?",
     ] {
         store.open(&format!("query = '{query}'")).await;
     }

@@ -1,4 +1,4 @@
-//! A folder with a database in it, the other process that writes to it, and the gateway's side of the contract.
+//! A folder with a database in it, and the other process that writes to it.
 
 use std::{
     fs,
@@ -8,15 +8,10 @@ use std::{
     time::Duration,
 };
 
-use credgate_provider::{
-    Deadline, Kind, NodeId, NodeIdRule, OpenError, PasswordRule, Prepared, Provider, ProviderError, Report, Site, Slot,
-    settings::Document,
-};
+use credgate_provider::{Prepared, Provider, Report};
 use credgate_sql::{Database, SqlKind};
+use credgate_support::provider;
 use tempfile::TempDir;
-
-/// `lookup.timeout` of these tests.
-pub const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A table of another program, and the query for it.
 pub const TABLE: &str = "CREATE TABLE nodes (node_id TEXT, password TEXT, enabled)";
@@ -46,7 +41,7 @@ impl Store {
         store
     }
 
-    /// credgate's own schema.
+    /// credgate's own schema, without a node.
     pub async fn migrated() -> Self {
         let store = Self::empty();
         credgate_sql::migrate(&store.database()).await.unwrap();
@@ -68,9 +63,8 @@ impl Store {
     /// What the commands of the gateway are given.
     pub fn database(&self) -> Database {
         let report = Report::default();
-        let document = Document::parse(&self.file("credgate.toml"), "[provider.sql]\nurl = 'sqlite:nodes.db'", &report);
-        let root = document.root(&report);
-        let settings = root.section("provider").section("sql");
+        let document = provider::document(&SqlKind, self.folder(), "url = 'sqlite:nodes.db'", &report);
+        let settings = document.root(&report).section("provider").section("sql");
         SqlKind.own_schema(&settings, None, self.folder(), &report).unwrap()
     }
 
@@ -92,15 +86,11 @@ impl Store {
     }
 
     pub async fn try_open(&self, settings: &str) -> Result<Box<dyn Provider>, String> {
-        self.try_open_within(settings, Duration::from_secs(30)).await
+        self.try_open_within(settings, provider::OPENING).await
     }
 
     pub async fn try_open_within(&self, settings: &str, timeout: Duration) -> Result<Box<dyn Provider>, String> {
-        match self.prepare(settings).unwrap().open(Deadline::after(timeout)).await {
-            Ok(provider) => Ok(provider),
-            Err(OpenError::Unavailable(detail)) => Err(detail.to_string()),
-            Err(OpenError::Configuration(problem)) => panic!("{problem}"),
-        }
+        provider::open(self.prepare(settings).unwrap(), timeout).await
     }
 
     pub async fn open(&self, settings: &str) -> Box<dyn Provider> {
@@ -142,50 +132,7 @@ fn program() -> Command {
 
 /// Prepares `[provider.sql]` as it stands in a folder.
 pub fn prepare(base: &Path, settings: &str) -> Result<Box<dyn Prepared>, Vec<String>> {
-    prepare_in(
-        Site {
-            base: base.to_owned(),
-            node_ids: NodeIdRule::default(),
-            passwords: PasswordRule::default(),
-            lookup_timeout: TIMEOUT,
-            lookup_slots: None,
-        },
-        settings,
-    )
-}
-
-/// The same in a gateway of another kind.
-pub fn prepare_in(site: Site, settings: &str) -> Result<Box<dyn Prepared>, Vec<String>> {
-    let report = Report::default();
-    let file = site.base.join("credgate.toml");
-    let document = Document::parse(&file, &format!("[provider.sql]\n{settings}"), &report);
-    let root = document.root(&report);
-    let prepared = SqlKind.prepare(&root.section("provider").section("sql"), &site, &report);
-    match prepared.filter(|_| report.is_clean()) {
-        Some(prepared) => Ok(prepared),
-        None => Err(report.problems().iter().map(ToString::to_string).collect()),
-    }
-}
-
-pub fn node(text: &str) -> NodeId {
-    NodeIdRule::default().parse(text).unwrap()
-}
-
-/// The password, or nothing, or the error, as a text that can be compared.
-pub async fn get(provider: &dyn Provider, text: &str) -> String {
-    get_within(provider, text, TIMEOUT).await
-}
-
-pub async fn get_within(provider: &dyn Provider, text: &str, timeout: Duration) -> String {
-    match provider.lookup(&node(text), Deadline::after(timeout), Slot::new(())).await {
-        Ok(Some(password)) => password.expose().to_owned(),
-        Ok(None) => "no such node".to_owned(),
-        Err(error) => error.to_string(),
-    }
-}
-
-pub async fn check(provider: &dyn Provider) -> Result<(), ProviderError> {
-    provider.check(Deadline::after(TIMEOUT)).await
+    provider::prepare(&SqlKind, provider::site(base), settings)
 }
 
 /// Runs `test` as a user without rights: root may read and write everything. File rights count per thread on Linux, and

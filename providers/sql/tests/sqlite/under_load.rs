@@ -12,8 +12,9 @@ use std::{
 };
 
 use credgate_provider::Provider;
+use credgate_support::provider::get;
 
-use crate::support::{Store, get};
+use crate::support::Store;
 
 const NODES: u64 = 50;
 const READERS: u64 = 8;
