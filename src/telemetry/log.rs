@@ -11,7 +11,7 @@ pub use audit::Delivery;
 pub use outcomes::OutcomeLog;
 pub use repeats::{Repeats, tell_all_held_back, tell_held_back};
 
-use std::panic;
+use std::{io::IsTerminal as _, panic};
 
 use tracing_subscriber::{EnvFilter, filter::LevelFilter, fmt};
 
@@ -38,6 +38,11 @@ pub struct LogSettings {
 /// Our own crates, and providers by convention: only these follow `log.level`.
 const OWN: &str = "credgate";
 
+/// Only for a person at a terminal who has not asked for none (no-color.org).
+fn colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Starts logging. Called once.
 pub fn init(settings: LogSettings) {
     let filter = EnvFilter::default()
@@ -50,12 +55,12 @@ pub fn init(settings: LogSettings) {
         Ok(directive) if settings.audit => filter.add_directive(directive),
         _ => filter,
     };
-    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours());
     // The library would print its own trouble with standard error to standard error, and panic when that is closed.
     let builder = builder.log_internal_errors(false);
     let started = match settings.format {
         Format::Text => builder.try_init(),
-        Format::Json => builder.json().flatten_event(true).try_init(),
+        Format::Json => builder.with_ansi(false).json().flatten_event(true).try_init(),
     };
     // A second start in one process (tests) keeps the first.
     drop(started);

@@ -89,6 +89,19 @@ impl Cause {
         held.retain(|(_, count)| *count > 0);
         held
     }
+
+    fn tell(&self, since: u64) {
+        for (kind, more) in self.settle(since) {
+            tracing::warn!(line = self.line, cause = self.cause, kind = %kind, more, "lines held back");
+        }
+    }
+}
+
+/// A listener that closes leaves nothing untold.
+impl Drop for Cause {
+    fn drop(&mut self) {
+        self.tell(u64::MAX);
+    }
 }
 
 /// Tells once a second what was held back and had no further line to say so. For ever.
@@ -112,11 +125,7 @@ fn tell(since: u64) {
         all.retain(|cause| cause.strong_count() > 0);
         all.iter().filter_map(Weak::upgrade).collect()
     };
-    for cause in causes {
-        for (kind, more) in cause.settle(since) {
-            tracing::warn!(line = cause.line, cause = cause.cause, kind = %kind, more, "lines held back");
-        }
-    }
+    causes.iter().for_each(|cause| cause.tell(since));
 }
 
 /// Seconds since the first line.
