@@ -57,7 +57,7 @@ class AsyncRegistrar:
         return self._core.verdict(answer, matches)
 
     async def close(self) -> None:
-        """Ends the connections. Whoever waits, or asks later, is told Unavailable (CLOSED)."""
+        """Ends the connections. Who waits is told what is cached, or CLOSED; who asks later, CLOSED."""
         self._closed = True
         tasks, channels = list(self._tasks), self._channels
         for task in tasks:

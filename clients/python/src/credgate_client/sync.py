@@ -60,7 +60,7 @@ class Registrar:
         return self._core.verdict(answer, matches)
 
     def close(self) -> None:
-        """Ends the connections. Whoever waits, or asks later, is told Unavailable (CLOSED)."""
+        """Ends the connections. Who waits is told what is cached, or CLOSED; who asks later, CLOSED."""
         with self._lock:
             self._closed.set()
             channels, self._channels = self._channels, []

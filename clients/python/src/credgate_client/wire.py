@@ -168,6 +168,7 @@ def channel_options(server_name: Optional[str]) -> list[Tuple[str, Any]]:
         # A dead connection is noticed within 25 s.
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 5_000),
+        ("grpc.http2.max_pings_without_data", 0),
         # Who retries is `core`, and nobody beside it.
         ("grpc.enable_retries", 0),
         # An answer is far below 1 KiB: a password has at most 255 bytes.
