@@ -9,6 +9,7 @@ mod handshake;
 mod peer;
 mod sources;
 mod strangers;
+mod streams;
 mod verifier;
 
 pub use connection::Connection;

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use hyper::{Request, body::Incoming, rt::Executor, server::conn::http2, service::service_fn};
+use hyper::{Request, body::Incoming, server::conn::http2, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -20,7 +20,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Failure, Hall, Limits, Peer, Stranger};
+use super::{
+    Failure, Hall, Limits, Peer, Stranger,
+    streams::{Arrivals, Streams},
+};
 use crate::jitter::jittered;
 
 /// What is known of a connection while it lives.
@@ -118,7 +121,9 @@ async fn converse(
         let (rpc, connection) = (Arc::clone(&hall.rpc), Arc::clone(&connection));
         async move { Ok::<_, Infallible>(rpc.answer(&connection, request).await) }
     });
-    let mut http = pin!(builder(&hall.limits).serve_connection(TokioIo::new(stream), answer));
+    let arrivals = Arrivals::default();
+    let mut http = pin!(builder(&hall.limits, &arrivals).serve_connection(TokioIo::new(stream), answer));
+    let mut streams = Streams::new(arrivals);
 
     let mut introduction = pin!(sleep(hall.limits.authentication_timeout));
     let mut old = pin!(sleep(hall.limits.max_connection_age.map_or(FOREVER, jittered)));
@@ -126,7 +131,7 @@ async fn converse(
     let (mut told, mut judged) = (false, false);
     loop {
         tokio::select! {
-            ended = &mut http => {
+            ended = streams.run(http.as_mut()) => {
                 if let Err(error) = ended && !connection.is_authenticated() {
                     hall.failed(Failure::Gone, &error, address);
                 }
@@ -167,8 +172,8 @@ async fn converse(
 const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// HTTP/2 settings. A request has under 1 KiB, so everything that could be filled with more is kept small.
-fn builder(limits: &Limits) -> http2::Builder<StreamExecutor> {
-    let mut builder = http2::Builder::new(StreamExecutor);
+fn builder(limits: &Limits, arrivals: &Arrivals) -> http2::Builder<Arrivals> {
+    let mut builder = http2::Builder::new(arrivals.clone());
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams_per_connection)
@@ -182,17 +187,4 @@ fn builder(limits: &Limits) -> http2::Builder<StreamExecutor> {
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10));
     builder
-}
-
-/// Runs the streams of a connection. A type of its own, so that how they run can change in one place.
-#[derive(Clone, Copy, Debug)]
-struct StreamExecutor;
-
-impl<F> Executor<F> for StreamExecutor
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    fn execute(&self, stream: F) {
-        tokio::spawn(stream);
-    }
 }
