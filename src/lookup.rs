@@ -43,13 +43,6 @@ pub struct Lookup {
     pub audit: Option<Arc<Identities>>,
 }
 
-/// A lookup that ended with a password.
-struct Found {
-    node: NodeId,
-    password: Password,
-    in_flight: TaskTrackerToken,
-}
-
 /// Why a lookup ended without a password, with what the log may know beyond the outcome.
 struct Ended {
     outcome: Outcome,
@@ -66,9 +59,8 @@ impl Lookup {
         counted: Counted<'_>,
     ) -> Reply {
         match self.corridor(caller, request, arrival).await {
-            Ok(Found { node, password, in_flight }) => {
+            Ok((node, password)) => {
                 counted.end(Outcome::Ok);
-                drop(in_flight);
                 rpc::found(&password, self.delivery(caller, node))
             }
             Err(Ended { outcome, detail }) => {
@@ -78,18 +70,23 @@ impl Lookup {
         }
     }
 
-    async fn corridor(&self, caller: &Caller, request: Request<Incoming>, arrival: Instant) -> Result<Found, Ended> {
+    async fn corridor(
+        &self,
+        caller: &Caller,
+        request: Request<Incoming>,
+        arrival: Instant,
+    ) -> Result<(NodeId, Password), Ended> {
         caller.principal.may_look_up()?;
         self.rate.admit(caller.source, caller.principal)?;
         let deadline = Deadline::new(arrival, client_timeout(request.headers())?, self.timeout);
         let request: LookupCredentialRequest = rpc::read(request.into_body(), deadline).await?;
         let node = self.node_ids.parse(&request.node_id)?;
-        let in_flight = self.admit()?;
+        let _in_flight = self.admit()?;
         let turn = self.backend.watchdog().admit()?;
         let slot = self.capacity.slot(deadline).await?;
         let turn = self.backend.watchdog().confirm(turn)?;
         let answer = self.backend.lookup(&node, deadline, turn, slot).await?;
-        answer.map(|password| Found { node, password, in_flight }).ok_or(Ended::from(Outcome::NodeNotFound))
+        answer.map(|password| (node, password)).ok_or(Ended::from(Outcome::NodeNotFound))
     }
 
     /// The audit line to be, where one is wanted.
