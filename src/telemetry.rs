@@ -9,4 +9,4 @@ mod metrics;
 
 pub use listener::{Pages, serve};
 pub use log::{Delivery, Format, LogSettings, OutcomeLog, Repeats, init, tell_all_held_back, tell_held_back};
-pub use metrics::{Counted, DoorHandles, Metrics, Provided};
+pub use metrics::{Counted, DoorHandles, Metrics, Provided, sum_up};

@@ -220,6 +220,7 @@ fn run_control(door: Door, pages: Option<TcpListener>, content: Pages, budget: B
             tokio::spawn(health::publish(Arc::clone(&content.board)));
             tokio::spawn(last_resort::stand_by(content.board.phases().clone(), budget));
             tokio::spawn(telemetry::tell_held_back());
+            tokio::spawn(telemetry::sum_up(Arc::clone(&content.metrics)));
             tokio::spawn(supervisor::keep_told(Arc::clone(&content.board)));
             if let Some(listener) = pages {
                 tokio::spawn(telemetry::serve(listener, content));
