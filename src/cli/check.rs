@@ -20,6 +20,16 @@ pub struct CheckConfig {
     open: bool,
 }
 
+pub const EXAMPLES: &str = "\
+Every problem is told in one run, with file, line and key. Then the settings that may be shown, with the default of those that
+differ: numbers, durations, switches, addresses; never names, paths or URLs.
+
+Examples:
+  credgate check-config --config credgate.toml           before every restart
+  credgate check-config --config credgate.toml --open    asks the store too: network, database, plugin
+
+Exit codes: 0 good, 69 the store does not open, 78 something is wrong";
+
 impl CheckConfig {
     pub fn run(self, kinds: &[Box<dyn Kind>]) -> Exit {
         let path = &self.configured.config;

@@ -29,6 +29,9 @@ pub struct Init {
     /// Port of the lookup listener; the control listener takes the next one, metrics the one after (0: any free ports)
     #[arg(long, value_name = "PORT", default_value_t = 7443)]
     port: u16,
+    /// One more name or address for the server's certificate, beside localhost; may be given several times
+    #[arg(long = "name", value_name = "NAME")]
+    names: Vec<String>,
     /// Where the nodes are kept
     #[arg(long, value_enum, default_value_t)]
     store: Store,
@@ -52,6 +55,14 @@ enum InitError {
     Database(String),
 }
 
+pub const EXAMPLES: &str = "\
+Examples:
+  credgate init gate                    ports 7443, 7444 and 7445 on loopback; SQLite
+  credgate init gate --store csv        nodes in a file
+  credgate init gate --name gateway-1   for clients that reach it under that name
+
+Nothing that exists is overwritten. The CA's key is in the folder: for a trial, not for a network.";
+
 impl Init {
     pub fn run(self) -> Exit {
         match self.make() {
@@ -72,7 +83,7 @@ impl Init {
         let authority = Authority::new()?;
         files.public("ca.pem", &authority.certificate())?;
         files.private("ca.key", &authority.key())?;
-        for pair in [authority.server()?, authority.client("registrar")?, authority.client("probe")?] {
+        for pair in [authority.server(&self.names)?, authority.client("registrar")?, authority.client("probe")?] {
             files.public(&format!("{}.pem", pair.name), &pair.certificate)?;
             files.private(&format!("{}.key", pair.name), &pair.key)?;
         }

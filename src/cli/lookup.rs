@@ -23,6 +23,13 @@ pub struct Lookup {
     json: bool,
 }
 
+pub const EXAMPLES: &str = "\
+Example:
+  credgate lookup 2000 --addr 127.0.0.1:7443 --ca gate/ca.pem --token-file gate/registrar.token \\
+    --cert gate/registrar.pem --key gate/registrar.key --show-password
+
+Exit codes: 0 found, 2 not found, 3 unavailable or exhausted, 4 authentication or permission, 1 anything else";
+
 impl Lookup {
     pub fn run(self) -> Exit {
         let endpoint = match Endpoint::prepare(&self.gateway.settings()) {

@@ -13,6 +13,12 @@ pub struct Proto {
     descriptor_set: bool,
 }
 
+pub const EXAMPLES: &str = "\
+Examples:
+  credgate proto > credential.proto
+  credgate proto --descriptor-set > credgate.binpb
+  grpcurl -protoset credgate.binpb … 127.0.0.1:7443 credgate.v1.CredentialService/LookupCredential";
+
 impl Proto {
     pub fn run(self) -> Exit {
         let mut out = io::stdout();

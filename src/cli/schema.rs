@@ -44,6 +44,24 @@ pub struct Import {
     replace: bool,
 }
 
+pub const MIGRATE: &str = "\
+Examples:
+  credgate migrate --config credgate.toml
+  credgate migrate --config credgate.toml --url-file owner.url    as the owner of the tables
+  credgate migrate --config credgate.toml --print                 for an administrator who runs SQL by hand
+
+Forward only; a schema that is up to date is left alone. Gateways of the version before go on meanwhile.
+Exit codes: 0 done, 69 the database, 78 the configuration";
+
+pub const IMPORT: &str = "\
+One transaction: all nodes or none. Without --update and --replace nodes that exist are refused.
+
+Examples:
+  credgate import nodes.csv --config credgate.toml              first import
+  credgate import nodes.csv --config credgate.toml --replace    the table becomes the file
+
+Exit codes: 0 done, 69 the database, 78 the configuration or the file";
+
 impl Migrate {
     pub fn run(self) -> Exit {
         let configured = own_schema::Configured { config: &self.configured.config, url_file: self.url_file.as_deref() };

@@ -32,10 +32,10 @@ impl Authority {
         self.0.key().serialize_pem()
     }
 
-    /// For both listeners, on loopback.
-    pub fn server(&self) -> Result<Pair, rcgen::Error> {
-        let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-        self.issue("server", names.into(), ExtendedKeyUsagePurpose::ServerAuth)
+    /// For both listeners, on loopback and under these names.
+    pub fn server(&self, names: &[String]) -> Result<Pair, rcgen::Error> {
+        let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(names.iter().cloned());
+        self.issue("server", names.collect(), ExtendedKeyUsagePurpose::ServerAuth)
     }
 
     /// For one client, named `<name>.credgate.test` (RFC 6761 keeps `.test` free).
