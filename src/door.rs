@@ -62,6 +62,8 @@ pub struct Limits {
     pub failed_authentications: u32,
     /// RPCs at once on one connection.
     pub streams_per_connection: u32,
+    /// Calls on one connection that were reset before they were looked at.
+    pub pending_resets: usize,
     /// Age at which a connection is asked to close (GOAWAY), with jitter.
     pub max_connection_age: Option<Duration>,
 }

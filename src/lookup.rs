@@ -5,7 +5,6 @@ use std::sync::Arc;
 use credgate_proto::LookupCredentialRequest;
 use credgate_provider::{Deadline, Detail, NodeId, NodeIdRule, Password, ProviderError};
 use http::Request;
-use hyper::body::Incoming;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
@@ -15,7 +14,7 @@ use crate::{
     backend::Backend,
     outcome::Outcome,
     principal::Identities,
-    rpc::{self, Caller, Reply, client_timeout},
+    rpc::{self, Caller, Reply, RequestBody, client_timeout},
     shutdown::{Draining, Phases},
     telemetry::{Counted, Delivery, OutcomeLog},
 };
@@ -54,7 +53,7 @@ impl Lookup {
     pub async fn answer(
         &self,
         caller: &Caller,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         arrival: Instant,
         counted: Counted<'_>,
     ) -> Reply {
@@ -73,7 +72,7 @@ impl Lookup {
     async fn corridor(
         &self,
         caller: &Caller,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         arrival: Instant,
     ) -> Result<(NodeId, Password), Ended> {
         caller.principal.may_look_up()?;

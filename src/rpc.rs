@@ -3,10 +3,12 @@
 //! Authentication comes before anything else, unknown methods included, so nothing about the service can be learned
 //! without a token. What answers is a lookup ([`Lookup`]), the health service, or "no such method".
 
+mod body;
 mod message;
 mod reply;
 mod timeout;
 
+pub use body::RequestBody;
 pub use message::{BadRequest, read};
 pub use reply::{Reply, ReplyBody, found, refuse};
 
@@ -102,6 +104,7 @@ impl Rpc {
     /// Answers one RPC.
     pub async fn answer(&self, connection: &Connection, request: Request<Incoming>) -> Reply {
         let arrival = Instant::now();
+        let request = request.map(RequestBody::from);
         let method = Method::of(request.uri().path());
         let counted = self.metrics.begin(method, arrival);
         let principal = match self.identities.authenticate(request.headers(), connection.peer(), SystemTime::now()) {
@@ -139,7 +142,7 @@ impl Rpc {
         refuse(counted.end(Outcome::Unauthenticated))
     }
 
-    async fn health(&self, caller: Caller, request: Request<Incoming>, counted: Counted<'_>) -> Reply {
+    async fn health(&self, caller: Caller, request: Request<RequestBody>, counted: Counted<'_>) -> Reply {
         match self.ask_health(caller, request).await {
             Ok(response) => {
                 counted.end_health(response.headers());
@@ -154,7 +157,7 @@ impl Rpc {
     async fn ask_health(
         &self,
         caller: Caller,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
     ) -> Result<Response<tonic::body::Body>, BadRequest> {
         client_timeout(request.headers())?;
         let (mut parts, body) = request.into_parts();
@@ -170,7 +173,7 @@ impl Rpc {
 }
 
 /// RFC 9113 requests that are gRPC: POST, `application/grpc` with or without a suffix.
-fn is_grpc(request: &Request<Incoming>) -> bool {
+fn is_grpc<B>(request: &Request<B>) -> bool {
     let content_type = |headers: &HeaderMap| {
         headers.get(CONTENT_TYPE).is_some_and(|value| {
             let rest = value.as_bytes().strip_prefix(b"application/grpc");

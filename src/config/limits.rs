@@ -15,12 +15,20 @@ const LOOKUP: Limits = Limits {
     authentication_timeout: Duration::from_secs(10),
     failed_authentications: 8,
     streams_per_connection: 256,
+    // As many as the streams: a client that gives up on everything at once is no flood.
+    pending_resets: 256,
     max_connection_age: None,
 };
 
 /// Probes are few; what is kept apart for them must not be eaten up by others either.
-const CONTROL: Limits =
-    Limits { connections: 512, connections_per_source: 256, handshakes: 64, streams_per_connection: 64, ..LOOKUP };
+const CONTROL: Limits = Limits {
+    connections: 512,
+    connections_per_source: 256,
+    handshakes: 64,
+    streams_per_connection: 64,
+    pending_resets: 64,
+    ..LOOKUP
+};
 
 const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60);
 const AGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30 * 24 * 3600);
@@ -50,6 +58,7 @@ fn read(section: &Section<'_>, default: Limits) -> Limits {
         authentication_timeout: section.within("authentication_timeout", default.authentication_timeout, TIMEOUT),
         failed_authentications: section.within("failed_authentications", default.failed_authentications, 1..=1_000_000),
         streams_per_connection: section.within("streams_per_connection", default.streams_per_connection, 1..=100_000),
+        pending_resets: section.within("pending_resets", default.pending_resets, 1..=100_000),
         max_connection_age: section.optional_within("max_connection_age", AGE),
     }
 }

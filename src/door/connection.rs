@@ -182,8 +182,9 @@ fn builder(limits: &Limits, arrivals: &Arrivals) -> http2::Builder<Arrivals> {
         .initial_stream_window_size(64 * 1024)
         .initial_connection_window_size(1024 * 1024)
         .max_send_buf_size(64 * 1024)
-        .max_pending_accept_reset_streams(20)
-        .max_local_error_reset_streams(64)
+        .max_pending_accept_reset_streams(limits.pending_resets)
+        // Counted over the life of a connection, which may be weeks.
+        .max_local_error_reset_streams(1024)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10));
     builder

@@ -102,6 +102,7 @@ async fn serve(listener: std::net::TcpListener) -> std::io::Result<()> {
         authentication_timeout: Duration::from_secs(1),
         failed_authentications: 8,
         streams_per_connection: 16,
+        pending_resets: 16,
         max_connection_age: Some(Duration::from_secs(2)),
     };
     Door { name: "lookup", listener, tls: None, limits, rpc, closing: Closing::default() }.serve().await

@@ -21,6 +21,7 @@ mod harmless;
 mod health;
 mod health_watch;
 mod lookup_command;
+mod many_calls;
 mod outage;
 mod outcomes;
 mod places;

@@ -50,6 +50,9 @@ impl Frame {
     }
 }
 
+/// Bytes of a frame before its payload.
+pub const HEAD: usize = 9;
+
 /// The client's preface and empty settings.
 pub fn hello() -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), &frame(SETTINGS, 0, 0, &[])].concat()
@@ -131,17 +134,21 @@ pub async fn reset_flood(
 /// Reads frames until the other end closes.
 pub async fn read(reader: &mut (impl AsyncRead + Unpin)) -> Vec<Frame> {
     let mut frames = Vec::new();
-    let mut head = [0; 9];
-    while reader.read_exact(&mut head).await.is_ok() {
-        let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
-        let stream = u32::from_be_bytes(head[5..9].try_into().unwrap()) & 0x7fff_ffff;
-        let mut frame = Frame { kind: head[3], flags: head[4], stream, payload: vec![0; length] };
-        if reader.read_exact(&mut frame.payload).await.is_err() {
-            break;
-        }
+    while let Some(frame) = next(reader).await {
         frames.push(frame);
     }
     frames
+}
+
+/// Reads one frame; none when the other end has closed.
+pub async fn next(reader: &mut (impl AsyncRead + Unpin)) -> Option<Frame> {
+    let mut head = [0; HEAD];
+    reader.read_exact(&mut head).await.ok()?;
+    let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+    let stream = u32::from_be_bytes(head[5..9].try_into().unwrap()) & 0x7fff_ffff;
+    let mut frame = Frame { kind: head[3], flags: head[4], stream, payload: vec![0; length] };
+    reader.read_exact(&mut frame.payload).await.ok()?;
+    Some(frame)
 }
 
 /// A length with a prefix of 7 bits (RFC 7541, section 5.1).

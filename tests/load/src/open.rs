@@ -1,0 +1,52 @@
+//! Open loop: calls begin at a fixed rate, whether or not earlier ones have ended, as those of many independent nodes do.
+//!
+//! A latency counts from the moment at which its call was meant to begin. A gateway that stands still for a second is
+//! charged for every call of that second (no coordinated omission).
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{task::JoinSet, time::Instant};
+
+use crate::{Caller, Nodes, Pacer, Report, line::Line};
+
+/// How much, for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// Connections.
+    pub connections: usize,
+    /// Calls a second, over all connections.
+    pub rate: f64,
+    /// How long calls begin.
+    pub duration: Duration,
+}
+
+/// Runs for the time, then waits for what is under way.
+pub async fn open(caller: &Caller, nodes: &Arc<Nodes>, plan: Open) -> Result<Report, String> {
+    let lines = Line::open(caller, plan.connections).await?;
+    let report = Arc::new(Mutex::new(Report::default()));
+    let mut calls = JoinSet::new();
+    let mut pacer = Pacer::new(plan.rate).map_err(|error| format!("pacer: {error}"))?;
+    let begin = Instant::now();
+    for line in lines.iter().cycle() {
+        let due = pacer.next().await;
+        if due.duration_since(begin) >= plan.duration {
+            break;
+        }
+        let (line, nodes, report) = (Arc::clone(line), Arc::clone(nodes), Arc::clone(&report));
+        calls.spawn(async move {
+            let ending = line.ask(nodes.random()).await;
+            report.lock().unwrap_or_else(PoisonError::into_inner).record(&ending, due.elapsed());
+        });
+        // What has ended is let go, so that a long run does not keep it.
+        while calls.try_join_next().is_some() {}
+    }
+    while let Some(call) = calls.join_next().await {
+        call.map_err(|error| error.to_string())?;
+    }
+    let mut report = report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    report.elapsed = begin.elapsed();
+    Ok(report)
+}
