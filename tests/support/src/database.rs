@@ -133,6 +133,11 @@ impl Database {
         }
     }
 
+    /// The folder of its socket and the port in the socket's name: `PGHOST` and `PGPORT` for an administrator.
+    pub fn socket(&self) -> (&Path, u16) {
+        (self.dir.path(), self.port)
+    }
+
     /// Runs SQL as the administrator; the rows, columns separated by tabs.
     #[track_caller]
     pub fn sql(&self, sql: &str) -> String {

@@ -15,6 +15,7 @@
 pub mod canary;
 pub mod database;
 pub mod deployment;
+pub mod flood;
 pub mod grpc;
 pub mod metrics;
 pub mod pgbouncer;
