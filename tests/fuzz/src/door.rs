@@ -14,9 +14,10 @@ use credgate::{
     door::{Closing, Door, Limits, bind},
     health::{Board, HealthService, WatchLimits},
     lookup::Lookup,
+    principal::Refusal,
     rpc::Rpc,
     shutdown::{Phase, Phases},
-    telemetry::{Metrics, OutcomeLog},
+    telemetry::{Metrics, OutcomeLog, Repeats},
 };
 use credgate_provider::{BoxFuture, Deadline, NodeId, NodeIdRule, Password, Provider, ProviderError, Slot};
 use tonic_health::pb::health_server::HealthServer;
@@ -86,13 +87,14 @@ async fn serve(listener: std::net::TcpListener) -> std::io::Result<()> {
         backend: Arc::new(Backend::new(Arc::new(Nobody))),
         in_flight: Default::default(),
         log: OutcomeLog::default(),
+        audit: None,
     };
     let rpc = Arc::new(Rpc {
         identities: Arc::new(identities(&[])),
         lookup: Some(Arc::new(lookup)),
         health: HealthServer::new(HealthService::new(board, watch, Phase::Draining, 1)),
         metrics: Arc::new(Metrics::new().unwrap()),
-        refusals: Default::default(),
+        refusals: Refusal::ALL.map(|refusal| Repeats::of("authentication failed", refusal.label())),
     });
     let limits = Limits {
         connections: 64,
