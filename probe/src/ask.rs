@@ -61,16 +61,22 @@ fn uncalled(error: &CallError) -> Failure {
         let (step, class) = text.split_once(": ").unwrap_or(("rpc", &text));
         return failure(step, class);
     };
-    let (step, hint) = match status.code() {
+    let code = status.code();
+    let step = if matches!(code, Code::Unauthenticated | Code::PermissionDenied) { "auth" } else { "rpc" };
+    failure(step, format!("{}{}", code_name(code), hint(code)))
+}
+
+/// What a refusal most likely comes from, in parentheses; nothing for other statuses.
+pub fn hint(code: Code) -> &'static str {
+    match code {
         Code::Unauthenticated => {
-            ("auth", " (the gateway does not accept this token, or the certificate belongs to another identity)")
+            " (the gateway does not accept this token, or the certificate belongs to another identity)"
         }
-        Code::PermissionDenied => ("auth", " (this identity may not ask for health)"),
-        Code::NotFound => ("rpc", " (the server has no health status of this name)"),
-        Code::Unimplemented => ("rpc", " (the server has no health service; is it a credgate gateway?)"),
-        _ => ("rpc", ""),
-    };
-    failure(step, format!("{}{hint}", code_name(status.code())))
+        Code::PermissionDenied => " (this identity may not ask for health)",
+        Code::NotFound => " (the server has no health status of this name)",
+        Code::Unimplemented => " (the server has no health service; is it a credgate gateway?)",
+        _ => "",
+    }
 }
 
 fn failure(step: impl Into<String>, class: impl Into<String>) -> Failure {

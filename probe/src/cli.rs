@@ -31,7 +31,12 @@ pub enum Name {
 
 const EXAMPLE: &str = "Example:
   credgate-probe readiness --addr 127.0.0.1:7444 --ca ca.pem \\
-    --token-file probe.token --cert probe.pem --key probe.key";
+    --token-file probe.token --cert probe.pem --key probe.key
+
+For whoever replaces a gateway; each has a --help of its own:
+  credgate-probe check-source   ask once whether what is to be replaced serves
+  credgate-probe await          wait until a new process serves, or never will
+  credgate-probe waits          list the open waits";
 
 impl Name {
     /// As it stands in the request.

@@ -1,13 +1,25 @@
-//! `credgate-probe`: one question to a gateway's health service, one word or one line as the answer.
+//! `credgate-probe`: one question to a gateway's health service, one word or one line as the answer; and the waits that
+//! end on facts.
 //!
-//! Exit code 0 means SERVING, 1 means anything else, a usage error included: an orchestrator that counts failures must
-//! not take a typing error for a third state. It prints `SERVING` on stdout, or exactly one line on stderr that names
-//! the step that failed. It starts no thread unless a host name must be resolved.
+//! The finite modes: exit code 0 means SERVING, 1 means anything else, a usage error included: an orchestrator that
+//! counts failures must not take a typing error for a third state. They print `SERVING` on stdout, or exactly one line
+//! on stderr that names the step that failed, and start no thread unless a host name must be resolved.
+//!
+//! For whoever replaces a gateway: `check-source` ([`source`]), `await` ([`wait`]) and `waits` ([`wait::register`]).
+//! Their facts come from [`facts`], their answers from [`answer`].
 
+mod answer;
 mod ask;
 mod cli;
+mod facts;
+mod say;
+mod source;
+mod target;
+mod wait;
 
 use std::{
+    env,
+    ffi::OsString,
     io::{self, Write},
     process::ExitCode,
 };
@@ -15,26 +27,37 @@ use std::{
 use clap::Parser;
 
 fn main() -> ExitCode {
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    match words.first().and_then(|word| word.to_str()) {
+        Some("check-source") => source::run(words),
+        Some("await") => wait::run(words),
+        Some("waits") => wait::register::run(words),
+        _ => once(),
+    }
+}
+
+/// The finite modes.
+fn once() -> ExitCode {
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) if !error.use_stderr() => return said(error.print()),
-        Err(error) => return failed(&format!("credgate-probe: usage: {}", cli::sentence(&error))),
+        Err(error) => return misused(&error),
     };
     match ask::ask(&arguments) {
         Ok(()) => said(writeln!(io::stdout(), "SERVING")),
-        Err(failure) => failed(&format!("{} of {}: {failure}", arguments.name.as_str(), arguments.gateway.addr)),
+        Err(failure) => say::failed(&format!("{} of {}: {failure}", arguments.name.as_str(), arguments.gateway.addr)),
     }
+}
+
+/// What clap has to say: help on stdout, or a usage error in one line.
+fn misused(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() { misuse(&cli::sentence(error)) } else { said(error.print()) }
+}
+
+fn misuse(sentence: &str) -> ExitCode {
+    say::failed(&format!("credgate-probe: usage: {sentence}"))
 }
 
 /// The answer is the exit code; a reader that went away does not change it.
 fn said(_: io::Result<()>) -> ExitCode {
     ExitCode::SUCCESS
-}
-
-/// One line, whatever a file name or an argument holds.
-fn failed(line: &str) -> ExitCode {
-    let plain: String =
-        line.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
-    let _ = writeln!(io::stderr(), "{plain}");
-    ExitCode::FAILURE
 }
