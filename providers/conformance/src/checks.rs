@@ -58,6 +58,7 @@ pub(crate) const CHECKS: &[Check] = checks! {
     "a slot is held by work past its deadline, and comes back" => slots::past_deadline,
     "a check does not wait behind lookups" => slots::check_passes,
     "a deadline that has passed ends the lookup, and is never None for a known node" => life::passed,
+    "its own numbers are well named, and always the same ones" => life::numbers,
     "close ends" => life::close,
     "close ends while the backend is silent" => life::close_silent,
 };

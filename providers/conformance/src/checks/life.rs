@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use credgate_provider::Number;
+
 use crate::{
     Disturbance, Row,
     bench::{Bench, GRACE, PATIENT, Stop},
@@ -41,6 +43,20 @@ pub(super) async fn passed(bench: &Bench<'_>) -> Result<(), Stop> {
         answer => return Err(Stop::Failed(format!("unknown: {}", describe(&answer)))),
     }
     trial.expect_password("2000", "canary").await
+}
+
+pub(super) async fn numbers(bench: &Bench<'_>) -> Result<(), Stop> {
+    let trial = bench.open(&[Row::new("2000", "canary")]).await?;
+    let numbers = trial.store.provider().numbers();
+    if let Some(number) = numbers.iter().find(|number| !number.is_well_named()) {
+        return Err(Stop::Failed(format!("{:?} cannot be the name of a metric", number.name)));
+    }
+    let names = |numbers: &[Number]| numbers.iter().map(|number| (number.name, number.counts)).collect::<Vec<_>>();
+    trial.expect_password("2000", "canary").await?;
+    match names(&trial.store.provider().numbers()) == names(&numbers) {
+        true => Ok(()),
+        false => Err(Stop::failed("after a lookup there are others")),
+    }
 }
 
 pub(super) async fn close(bench: &Bench<'_>) -> Result<(), Stop> {

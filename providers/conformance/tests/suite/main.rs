@@ -68,6 +68,7 @@ const CAUGHT: &[(Wrong, &[&str])] = &[
         ],
     ),
     (Wrong::NullIsEnabled, &["enabled as NULL is corrupt"]),
+    (Wrong::NumberPerNode, &["its own numbers are well named, and always the same ones"]),
     (
         Wrong::NumbersForIds,
         &[

@@ -2,12 +2,12 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use credgate_conformance::{Disturbance, Made, NotApplicable, Row, Store, Subject};
 use credgate_provider::{
-    BoxFuture, Deadline, NodeId, Password, PasswordRule, Provider, ProviderError, Site, Slot, parse_enabled,
+    BoxFuture, Deadline, NodeId, Number, Password, PasswordRule, Provider, ProviderError, Site, Slot, parse_enabled,
 };
 use tokio::{
     sync::{Semaphore, oneshot, watch},
@@ -35,6 +35,7 @@ pub enum Wrong {
     NoneForCorrupt,
     NoneInOutage,
     NullIsEnabled,
+    NumberPerNode,
     NumbersForIds,
     PanicsOnUnknown,
     PatternsForIds,
@@ -63,6 +64,7 @@ impl Subject for Memory {
             disturbance: watch::Sender::new(None),
             was_down: Mutex::new(false),
             running: AtomicUsize::new(0),
+            asked: AtomicBool::new(false),
             lookups: Semaphore::new(SLOTS),
         };
         Box::pin(async { Made::Open(Box::new(MemoryStore(Arc::new(inner)))) })
@@ -81,6 +83,7 @@ struct Inner {
     disturbance: watch::Sender<Option<Disturbance>>,
     was_down: Mutex<bool>,
     running: AtomicUsize,
+    asked: AtomicBool,
     lookups: Semaphore,
 }
 
@@ -132,6 +135,7 @@ impl Provider for MemoryStore {
             let (answer, answered) = oneshot::channel();
             let (inner, node) = (Arc::clone(&self.0), node.as_str().to_owned());
             tokio::spawn(async move {
+                inner.asked.store(true, Ordering::Relaxed);
                 inner.running.fetch_add(1, Ordering::SeqCst);
                 let found = inner.work(&node).await;
                 inner.running.fetch_sub(1, Ordering::SeqCst);
@@ -176,6 +180,12 @@ impl Provider for MemoryStore {
 
     fn summary(&self) -> String {
         format!("{} nodes", self.0.rows.lock().unwrap().len())
+    }
+
+    fn numbers(&self) -> Vec<Number> {
+        let number = Number::gauge("lookups", "Lookups so far", 0);
+        let asked = self.0.wrong == Wrong::NumberPerNode && self.0.asked.load(Ordering::Relaxed);
+        vec![number; 1 + usize::from(asked)]
     }
 }
 
