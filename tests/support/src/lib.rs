@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Reading order: [`deployment`], [`process`], then what a test needs of [`grpc`], [`rawh2`], [`wire`], [`metrics`],
-//! [`scripted`], [`provider`], [`plugins`], [`canary`], [`python`], [`database`], [`proxy`]. Whatever goes wrong in here
-//! ends the test with a sentence that shows what was seen; every wait has a bound.
+//! [`scripted`], [`provider`], [`plugins`], [`canary`], [`python`], [`registrars`], [`database`], [`proxy`]. Whatever goes
+//! wrong in here ends the test with a sentence that shows what was seen; every wait has a bound.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed test")]
 
@@ -26,5 +26,6 @@ pub mod provider;
 pub mod proxy;
 pub mod python;
 pub mod rawh2;
+pub mod registrars;
 pub mod scripted;
 pub mod wire;

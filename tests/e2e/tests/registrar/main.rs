@@ -9,5 +9,7 @@
 mod ground;
 mod subject;
 
+mod examples;
+mod kamailio;
 mod package;
 mod scenarios;

@@ -38,7 +38,7 @@ pub struct Setup {
 #[derive(Debug)]
 pub enum Subject {
     Rust(Registrar),
-    Python { process: Process, address: SocketAddr },
+    Python { process: Box<Process>, address: SocketAddr },
 }
 
 /// What it was asked: `get`, `verify_failed`, or `verify` with the password that the node has.
@@ -162,7 +162,7 @@ async fn python(
     let process = Process::start(command);
     let line = process.stdout.seen(0, |line| line.text.starts_with("listening "), BOUND).await;
     let address = line.text.trim_start_matches("listening ").parse().unwrap();
-    Subject::Python { process, address }
+    Subject::Python { process: Box::new(process), address }
 }
 
 /// Arguments of the Python client's `Settings` for these gateways and this identity.
