@@ -307,3 +307,6 @@ fn is_local(address: SocketAddr) -> bool {
 }
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ mod endings;
 mod ground;
 mod places;
 mod register;
+mod script;
 mod several;
 mod sources;
 mod tables;
