@@ -42,7 +42,7 @@ fn a_misspelt_key_is_told_with_its_line_and_the_right_word() {
 fn a_key_that_is_like_no_other_is_answered_with_those_there_are() {
     let sample = Sample::new();
     let text = sample.with("format = \"json\"", "destination = \"file\"");
-    let words = "is not a setting; known here: format, level";
+    let words = "is not a setting; known here: audit, format, level";
     sample.refused(&text).says(&[("destination", "log.destination", words)]);
 }
 
