@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import collections
+import itertools
 import json
 import random
 import sys
@@ -31,6 +32,7 @@ class Network(asyncio.DatagramProtocol):
     def __init__(self, loss: float, twice: float, chance: random.Random) -> None:
         self.loss, self.twice, self.chance = loss, twice, chance
         self.calls: Dict[int, asyncio.Queue[iax2.Frame]] = {}
+        self.numbers = itertools.cycle(range(1, iax2.LARGEST_CALL + 1))
         self.transport: Any = None
         self.lost = self.doubled = 0
 
@@ -64,7 +66,8 @@ class Network(asyncio.DatagramProtocol):
 
 async def register(network: Network, node: str, password: str, repeat: float) -> Ending:
     """One attempt: RFC 5456, figure 3."""
-    call = random.choice([number for number in random.sample(range(1, iax2.LARGEST_CALL), 50) if number not in network.calls])
+    # A number is used again as late as possible: the registrar may still say its last word to the call before.
+    call = next(number for number in network.numbers if number not in network.calls)
     frames = network.calls[call] = asyncio.Queue()
     began = time.monotonic()
 

@@ -36,6 +36,7 @@ REFRESH = 60  # seconds until a node comes again
 MOST_CALLS = 20_000  # beyond these the oldest goes: nobody has proved anything when a call begins
 REPEAT = 1.0  # seconds until a frame is said again, doubled each time
 REPEATS = 3
+LATEST_COPY = 2.0  # a first packet that comes later than this after the answer is no copy of the one before
 
 
 class Call:
@@ -48,6 +49,7 @@ class Call:
         self.said: Optional[iax2.Frame] = None
         self.lookup: Optional[asyncio.Task[None]] = None
         self.timer: Optional[asyncio.TimerHandle] = None
+        self.decided: Optional[float] = None
 
     def frame(self, subclass: int, oseqno: int, elements: Dict[int, bytes]) -> iax2.Frame:
         age = int((time.monotonic() - self.began) * 1000)
@@ -77,7 +79,7 @@ class Registrations(asyncio.DatagramProtocol):
 
     def received(self, frame: iax2.Frame, peer: Address) -> None:
         call = self.calls.get((peer, frame.source))
-        if call is not None and frame.destination not in (0, call.number):
+        if call is not None and (frame.destination not in (0, call.number) or self.is_over(call, frame)):
             call = None
         if frame.subclass in (iax2.ACK, iax2.INVAL):
             # An ACK of our last word, the one with oseqno 1, or a node that gave up.
@@ -98,7 +100,13 @@ class Registrations(asyncio.DatagramProtocol):
         elif call.said is not None and (call.lookup is None or call.lookup.done()):
             self.send(call, peer, again=True)
 
+    def is_over(self, call: Call, frame: iax2.Frame) -> bool:
+        """Whether a node that began anew used the number of a call that had its answer, and lost the ACK of it."""
+        first = frame.subclass == iax2.REGREQ and frame.destination == 0 and not frame.again
+        return first and call.decided is not None and time.monotonic() > call.decided + LATEST_COPY
+
     def begin(self, frame: iax2.Frame, peer: Address) -> None:
+        self.forget((peer, frame.source))
         if len(self.calls) >= MOST_CALLS:
             self.forget(next(iter(self.calls)))
         # Two calls may have one number of ours: we know them by the node's.
@@ -116,6 +124,7 @@ class Registrations(asyncio.DatagramProtocol):
             return hmac.compare_digest(iax2.md5_result(call.challenge, password), result)
 
         outcome = await self.registrar.verify(node, matches) if node == call.node else Verdict.REFUSED
+        call.decided = time.monotonic()
         if isinstance(outcome, Unavailable):
             print("unavailable", printable(node), outcome, flush=True)
             self.reject(call, peer, iax2.TEMPORARY_FAILURE, "Try again later")

@@ -13,6 +13,7 @@ mod load;
 mod outage;
 mod probe;
 mod python;
+mod registrars;
 mod rolling;
 mod signals;
 mod sizes;
@@ -22,7 +23,7 @@ mod writer;
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 15] = [
+const SECTIONS: [(&str, fn()); 16] = [
     ("sizes", sizes::run),
     ("writer", writer::run),
     ("drain", drain::run),
@@ -38,6 +39,7 @@ const SECTIONS: [(&str, fn()); 15] = [
     ("python-venv", python::venv::run),
     ("faults", faults::run),
     ("databases", databases::run),
+    ("registrars", registrars::run),
 ];
 
 fn main() -> ExitCode {
