@@ -37,7 +37,7 @@ async fn restarted_in_the_middle(example: Example, more: &[&str]) -> HashMap<Str
     place.stop().await;
     // A node that nobody has asked for yet finds out that the gateway is away.
     let other = running.nodes(&deployment, [("1000", "any")], &["--pause", "0.3", "--wrong-every", "1"]);
-    running.process.stdout.seen(0, |line| line.text.starts_with("unavailable "), BOUND).await;
+    running.process.stdout.seen(0, |line| line.text.starts_with("unavailable 1000 "), BOUND).await;
     place.boot(&mut deployment).await;
     assert!(summary(&other).await.keys().any(|name| name.starts_with("tried again")));
     let summary = summary(&nodes).await;
