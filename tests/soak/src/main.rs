@@ -18,12 +18,13 @@ mod rolling;
 mod signals;
 mod sizes;
 mod unit;
+mod waiting;
 mod writer;
 
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 16] = [
+const SECTIONS: [(&str, fn()); 17] = [
     ("sizes", sizes::run),
     ("writer", writer::run),
     ("drain", drain::run),
@@ -32,6 +33,7 @@ const SECTIONS: [(&str, fn()); 16] = [
     ("rolling", rolling::run),
     ("probe", probe::run),
     ("unit", unit::run),
+    ("await", waiting::run),
     ("python-table", python::table::run),
     ("python-lookups", python::lookups::run),
     ("python-stuck", python::stuck::run),
