@@ -15,6 +15,7 @@ mod probe;
 mod python;
 mod registrars;
 mod rolling;
+mod series;
 mod signals;
 mod sizes;
 mod unit;
@@ -24,10 +25,11 @@ mod writer;
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 17] = [
+const SECTIONS: [(&str, fn()); 18] = [
     ("sizes", sizes::run),
     ("writer", writer::run),
     ("drain", drain::run),
+    ("series", series::run),
     ("signals", signals::run),
     ("outage", outage::run),
     ("rolling", rolling::run),
