@@ -13,6 +13,7 @@ mod observed;
 mod server;
 
 use credgate_support::database::Kind;
+pub use ground::last;
 
 pub fn run() {
     println!(
@@ -45,7 +46,8 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-fn is_wanted(provider: &str, fault: &str) -> bool {
+/// Whether `SOAK_ONLY` names this row, or is not set.
+pub fn is_wanted(provider: &str, fault: &str) -> bool {
     let row = format!("{provider} {fault}");
     std::env::var("SOAK_ONLY").map_or(true, |only| only.split(',').any(|start| row.starts_with(start)))
 }

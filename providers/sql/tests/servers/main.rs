@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong by failing")]
 
 mod conformance;
+mod corrupt_rows;
 mod deadlines;
 mod empty;
 mod importing;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong by failing")]
 
+mod corrupt_rows;
 mod empty;
 mod file;
 mod importing;

@@ -156,36 +156,18 @@ async fn replicas(kind: Kind) -> String {
     });
     let started = began.elapsed();
     let (began, own) = (Instant::now(), ground.deployment.nodes.password("2000"));
-    let asked = join_all(gateways.iter().map(|gateway| async {
+    let mut callers = JoinSet::new();
+    for gateway in &gateways {
         let client = Client::open(&ground.deployment, gateway.lookup, &ground.deployment.registrar).await;
-        let callers = (0..CONNECTIONS).map(|_| async {
-            let (mut right, mut others, mut first) = (0, BTreeMap::new(), None);
-            while began.elapsed() < FAULT {
-                match client.lookup("2000").await {
-                    Ok(password) => {
-                        assert_eq!(password, own);
-                        right += 1;
-                        first.get_or_insert(began.elapsed());
-                    }
-                    Err(ending) => *others.entry(ending).or_insert(0) += 1,
-                }
-                sleep(Duration::from_millis(5)).await;
-            }
-            (right, others, first)
-        });
-        join_all(callers).await
-    }));
-    let most = async {
-        let mut most = 0;
-        while began.elapsed() < FAULT {
-            most = most.max(block_in_place(|| ground.database.connections()));
-            sleep(Duration::from_millis(500)).await;
-        }
-        most
-    };
-    let (asked, most) = tokio::join!(asked, most);
+        (0..CONNECTIONS).for_each(|_| drop(callers.spawn(ask(client.clone(), own.to_owned(), began))));
+    }
+    let mut most = 0;
+    while began.elapsed() < FAULT {
+        most = most.max(block_in_place(|| ground.database.connections()));
+        sleep(Duration::from_millis(500)).await;
+    }
     let (mut right, mut others, mut last) = (0, BTreeMap::new(), Duration::ZERO);
-    for (count, endings, first) in asked.into_iter().flatten() {
+    for (count, endings, first) in callers.join_all().await {
         right += count;
         endings.into_iter().for_each(|(ending, count)| *others.entry(ending).or_insert(0) += count);
         last = last.max(first.unwrap_or(Duration::MAX));
@@ -198,6 +180,23 @@ async fn replicas(kind: Kind) -> String {
         if others.is_empty() { "nothing else".to_owned() } else { others.join(", ") },
         ms(last),
     )
+}
+
+/// Asks for as long as a fault lasts: right answers, others, and how long after `began` the first right one came.
+async fn ask(client: Client, own: String, began: Instant) -> (usize, BTreeMap<String, usize>, Option<Duration>) {
+    let (mut right, mut others, mut first) = (0, BTreeMap::new(), None);
+    while began.elapsed() < FAULT {
+        match client.lookup("2000").await {
+            Ok(password) => {
+                assert_eq!(password, own);
+                right += 1;
+                first.get_or_insert(began.elapsed());
+            }
+            Err(ending) => *others.entry(ending).or_insert(0) += 1,
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    (right, others, first)
 }
 
 /// B13.

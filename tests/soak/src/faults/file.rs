@@ -45,7 +45,7 @@ pub fn run(runtime: &Runtime) {
             &format!("UPDATE credgate_nodes SET password = '{NEXT}' WHERE node_id = '2000'"),
         );
         let own = deployment.nodes.password("2000").to_owned();
-        let passwords = Passwords { before: &own, after: if name == REPLACED { NEXT } else { &own } };
+        let passwords = Passwords { after: if name == REPLACED { NEXT.to_owned() } else { own.clone() }, before: own };
         let gateway = deployment.start();
         let before = || held(&gateway);
         let (observed, before) =

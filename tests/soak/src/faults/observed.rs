@@ -2,13 +2,15 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use credgate_support::{deployment::Deployment, grpc::Client, process::Gateway};
-use futures::future::join_all;
-use tokio::{task::block_in_place, time::sleep};
+use tokio::{
+    task::{JoinSet, block_in_place},
+    time::sleep,
+};
 
 pub const CALLERS: usize = 16;
 /// How long is waited for a right answer after a fault.
@@ -17,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// What node 2000's password is, before and after.
-pub struct Passwords<'a> {
-    pub before: &'a str,
-    pub after: &'a str,
+pub struct Passwords {
+    pub before: String,
+    pub after: String,
 }
 
 pub struct Observed {
@@ -44,52 +46,66 @@ enum Ending {
     Status(String),
 }
 
+/// What the callers share.
+struct Shared {
+    client: Client,
+    passwords: Passwords,
+    answers: Mutex<Vec<Answer>>,
+    /// When the fault was over.
+    over: Mutex<Option<Instant>>,
+}
+
 /// Asks from before a fault until the answers are right again after it. `before` looks at the servers under load, `fault`
-/// lasts as long as the fault does.
+/// lasts as long as the fault does; both block the thread, and the callers have others.
 pub async fn observe<B>(
     deployment: &Deployment,
     gateway: &Gateway,
-    passwords: Passwords<'_>,
+    passwords: Passwords,
     before: impl FnOnce() -> B,
     fault: impl FnOnce(),
 ) -> (Observed, B) {
     let client = Client::open(deployment, gateway.lookup, &deployment.registrar).await;
-    let (answers, ended) = (Mutex::new(Vec::new()), Mutex::new(None));
-    let callers = join_all((0..CALLERS).map(|_| async {
-        loop {
-            let at = Instant::now();
-            let ending = judge(client.lookup("2000").await, &passwords);
-            let took = at.elapsed();
-            let right = matches!(ending, Ending::Right);
-            locked(&answers).push(Answer { at, took, ending });
-            let over: Option<Instant> = *locked(&ended);
-            if over.is_some_and(|over| (at > over && right) || over.elapsed() > PATIENCE) {
-                return;
-            }
-            sleep(PAUSE).await;
-        }
-    }));
-    let disturb = async {
-        sleep(Duration::from_secs(1)).await;
-        let before = block_in_place(before);
-        let began = Instant::now();
-        block_in_place(fault);
-        let over = Instant::now();
-        *locked(&ended) = Some(over);
-        (began, over, before)
-    };
-    let (_, (began, ended, before)) = tokio::join!(callers, disturb);
-    let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let shared = Arc::new(Shared { client, passwords, answers: Mutex::default(), over: Mutex::default() });
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        callers.spawn(ask(Arc::clone(&shared)));
+    }
+    sleep(Duration::from_secs(1)).await;
+    let before = block_in_place(before);
+    let began = Instant::now();
+    block_in_place(fault);
+    let ended = Instant::now();
+    *locked(&shared.over) = Some(ended);
+    callers.join_all().await;
+    let answers = std::mem::take(&mut *locked(&shared.answers));
     (Observed { answers, began, ended }, before)
 }
 
-fn judge(answer: Result<String, String>, passwords: &Passwords<'_>) -> Ending {
-    match answer {
-        Ok(password) if password == passwords.after => Ending::Right,
-        Ok(password) if password == passwords.before => Ending::Former,
-        Ok(_) => Ending::Wrong,
-        Err(ending) if ending.starts_with("NOT_FOUND") => Ending::Wrong,
-        Err(ending) => Ending::Status(ending),
+/// One caller.
+async fn ask(shared: Arc<Shared>) {
+    loop {
+        let at = Instant::now();
+        let ending = shared.passwords.judge(shared.client.lookup("2000").await);
+        let took = at.elapsed();
+        let right = matches!(ending, Ending::Right);
+        locked(&shared.answers).push(Answer { at, took, ending });
+        let over = *locked(&shared.over);
+        if over.is_some_and(|over| (at > over && right) || over.elapsed() > PATIENCE) {
+            return;
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+impl Passwords {
+    fn judge(&self, answer: Result<String, String>) -> Ending {
+        match answer {
+            Ok(password) if password == self.after => Ending::Right,
+            Ok(password) if password == self.before => Ending::Former,
+            Ok(_) => Ending::Wrong,
+            Err(ending) if ending.starts_with("NOT_FOUND") => Ending::Wrong,
+            Err(ending) => Ending::Status(ending),
+        }
     }
 }
 
