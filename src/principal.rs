@@ -80,7 +80,7 @@ pub struct Identity {
 pub struct Identities {
     identities: Vec<Identity>,
     /// Digest and the identity it belongs to.
-    digests: Vec<([u8; 32], u32)>,
+    digests: Vec<(Words, u32)>,
     /// Whether client certificates are mandatory.
     certificates: bool,
 }
@@ -91,8 +91,10 @@ const LONGEST_HEADER: usize = 7 + *credgate_files::TOKEN_LENGTH.end();
 impl Identities {
     /// Takes what the configuration names; `certificates` says that mTLS is mandatory.
     pub fn new(identities: Vec<Identity>, certificates: bool) -> Self {
-        let digests =
-            (0..).zip(&identities).flat_map(|(index, one)| one.tokens.iter().map(move |t| (*t, index))).collect();
+        let digests = (0..)
+            .zip(&identities)
+            .flat_map(|(index, one)| one.tokens.iter().map(move |t| (words(*t), index)))
+            .collect();
         Self { identities, digests, certificates }
     }
 
@@ -128,7 +130,7 @@ impl Identities {
 
     /// Compares with every digest and never stops early, so that the time taken tells nothing about which one is near.
     fn find(&self, token: &[u8]) -> Option<usize> {
-        let given: [u8; 32] = Sha256::digest(token).into();
+        let given = words(Sha256::digest(token).into());
         let (mut found, mut index) = (Choice::from(0), 0_u32);
         for (digest, owner) in &self.digests {
             let equal = digest.ct_eq(&given);
@@ -147,6 +149,14 @@ impl Principal {
             Role::Probe => Err(Forbidden),
         }
     }
+}
+
+/// A digest in words: `subtle` then takes 4 steps for a comparison, not 32.
+type Words = [u64; 4];
+
+fn words(digest: [u8; 32]) -> Words {
+    let (words, _) = digest.as_chunks::<8>();
+    std::array::from_fn(|index| u64::from_ne_bytes(words[index]))
 }
 
 /// The token of the one authorization header. The scheme's case does not matter (RFC 9110, section 11.1).

@@ -119,7 +119,8 @@ async fn converse(
     let connection = Arc::new(Connection::new(peer, Arc::clone(&stranger), hall.limits.failed_authentications));
     let answer = service_fn(|request: Request<Incoming>| {
         let (rpc, connection) = (Arc::clone(&hall.rpc), Arc::clone(&connection));
-        async move { Ok::<_, Infallible>(rpc.answer(&connection, request).await) }
+        // In a box from the start: hyper moves what it is given several times.
+        Box::pin(async move { Ok::<_, Infallible>(rpc.answer(&connection, request).await) })
     });
     let arrivals = Arrivals::default();
     let mut http = pin!(builder(&hall.limits, &arrivals).serve_connection(TokioIo::new(stream), answer));

@@ -5,6 +5,7 @@
 //! The price: the calls of one connection share a core. Work that takes long is the provider's, and runs elsewhere.
 
 use std::{
+    fmt,
     future::poll_fn,
     mem,
     panic::AssertUnwindSafe,
@@ -18,10 +19,10 @@ use hyper::rt::Executor;
 
 /// Where hyper leaves the calls of a connection.
 #[derive(Clone, Default)]
-pub(super) struct Arrivals(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
+pub struct Arrivals(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
 
 /// The calls under way on a connection.
-pub(super) struct Streams {
+pub struct Streams {
     arrivals: Arrivals,
     arrived: Vec<BoxFuture<'static, ()>>,
     waiting: FuturesUnordered<BoxFuture<'static, ()>>,
@@ -29,12 +30,12 @@ pub(super) struct Streams {
 
 impl Streams {
     /// Those that arrive at `arrivals`.
-    pub(super) fn new(arrivals: Arrivals) -> Self {
+    pub fn new(arrivals: Arrivals) -> Self {
         Self { arrivals, arrived: Vec::new(), waiting: FuturesUnordered::new() }
     }
 
     /// Runs a connection and its calls until the connection ends; what is under way then ends with it.
-    pub(super) async fn run<C: Future>(&mut self, mut connection: Pin<&mut C>) -> C::Output {
+    pub async fn run<C: Future>(&mut self, mut connection: Pin<&mut C>) -> C::Output {
         poll_fn(|context| {
             loop {
                 if let Poll::Ready(ended) = connection.as_mut().poll(context) {
@@ -82,5 +83,17 @@ where
     fn execute(&self, stream: F) {
         let stream = AssertUnwindSafe(stream).catch_unwind().map(drop).boxed();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+    }
+}
+
+impl fmt::Debug for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Arrivals")
+    }
+}
+
+impl fmt::Debug for Streams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streams").field("waiting", &self.waiting.len()).finish_non_exhaustive()
     }
 }
