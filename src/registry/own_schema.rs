@@ -18,7 +18,7 @@ use crate::config;
 pub enum SchemaError {
     /// Problems of the configuration or the CSV file.
     #[error("{} problems to solve", .0.problems().len())]
-    Refused(Report),
+    Refused(Box<Report>),
     /// The database cannot be migrated.
     #[error(transparent)]
     Migrate(#[from] credgate_sql::MigrateError),
@@ -53,7 +53,7 @@ impl Configured<'_> {
         let taken = self.database(&report, take);
         match taken {
             Some(taken) if report.is_clean() => Ok(taken),
-            _ => Err(SchemaError::Refused(report)),
+            _ => Err(SchemaError::Refused(report.into())),
         }
     }
 
@@ -88,7 +88,7 @@ pub async fn import(
         table.map(|table| (database, rows(&table, node_ids)))
     });
     let Some((database, rows)) = read.flatten().filter(|_| report.is_clean()) else {
-        return Err(SchemaError::Refused(report));
+        return Err(SchemaError::Refused(report.into()));
     };
     let imported = credgate_sql::import(&database, &rows, mode, progress).await?;
     Ok((imported, report.warnings()))
