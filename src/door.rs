@@ -15,6 +15,7 @@ mod verifier;
 pub use connection::Connection;
 pub use failure::Failure;
 pub use peer::{Certificate, Peer};
+pub use streams::{Arrivals, Streams};
 pub use verifier::Verifier;
 
 use std::{
