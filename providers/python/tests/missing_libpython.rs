@@ -1,7 +1,5 @@
 //! What the build says when it cannot link Python: the reason, and each way out.
 
-#![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
-
 use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 /// A linker that finds everything but Python.
