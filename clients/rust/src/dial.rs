@@ -44,7 +44,11 @@ pub async fn resolve(endpoint: &Endpoint, deadline: Instant) -> Result<Vec<Socke
 }
 
 /// Like [`dial`], to one of the endpoint's addresses: for a tool that must know which of them answers.
-pub async fn dial_address(endpoint: &Endpoint, address: SocketAddr, deadline: Instant) -> Result<Connection, DialError> {
+pub async fn dial_address(
+    endpoint: &Endpoint,
+    address: SocketAddr,
+    deadline: Instant,
+) -> Result<Connection, DialError> {
     reach(endpoint, &[address], deadline, |_| ()).await
 }
 
