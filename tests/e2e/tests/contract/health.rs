@@ -119,13 +119,12 @@ async fn probes_are_answered_while_the_lookup_runtime_is_kept_busy() {
     let deployment = Deployment::mtls().with_scripted(64).set("lookup.timeout", "50s");
     let (gateway, script) = deployment.start_scripted().await;
     let probe = Client::open(&deployment, gateway.control, &deployment.probe).await;
-    let client = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
-    // As many as there can be threads that run lookups.
+    // As many as there can be threads that run lookups, each on a connection of its own: the calls of one share a thread.
     let threads = std::thread::available_parallelism().unwrap().get();
     script.default(Behaviour::None.burned(4000)).await;
     let mut busy = tokio::task::JoinSet::new();
     for node in 0..threads {
-        let client = client.clone();
+        let client = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
         busy.spawn(async move { client.lookup(&node.to_string()).await });
     }
     script.wait_for(|counts| counts.running == threads, BOUND).await;
