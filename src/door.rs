@@ -210,13 +210,13 @@ impl Hall {
     /// The same, with the certificate that was the cause.
     fn tell(&self, failure: Failure, detail: &dyn Display, certificate: Option<&Detail>, address: SocketAddr) {
         self.metrics().failed[failure as usize].increment(1);
-        let detail = Detail::new(detail);
+        // Text, which the log quotes: both are the peer's words, and must not pass for fields of the line.
+        let (detail, certificate) = (Detail::new(detail).to_string(), certificate.map(ToString::to_string));
         // One refused client must not hide another.
-        let kind = certificate.map_or_else(|| detail.to_string(), |certificate| format!("{detail} {certificate}"));
+        let kind = certificate.as_ref().map_or_else(|| detail.clone(), |certificate| format!("{detail} {certificate}"));
         if let Some(more) = self.failures[failure as usize].allow(&kind) {
             let cause = failure.label();
-            let certificate = certificate.map(tracing::field::display);
-            tracing::warn!(listener = self.name, cause, %detail, certificate, peer = %address.ip(), more, "connection failed");
+            tracing::warn!(listener = self.name, cause, detail, certificate, peer = %address.ip(), more, "connection failed");
         }
     }
 

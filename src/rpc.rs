@@ -137,7 +137,7 @@ impl Rpc {
         let peer = connection.peer();
         // By address: whoever guesses tokens must not hide a registrar whose token is wrong.
         if let Some(more) = self.refusals[refusal as usize].allow(&peer.address.to_string()) {
-            tracing::warn!(cause = refusal.label(), detail = %refusal, peer = %peer.address, certificate = ?peer.names, more, "authentication failed");
+            tracing::warn!(cause = refusal.label(), detail = %refusal, peer = %peer.address, certificate = %peer.described(), more, "authentication failed");
         }
         refuse(counted.end(Outcome::Unauthenticated))
     }

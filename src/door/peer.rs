@@ -40,6 +40,11 @@ impl Peer {
         }
     }
 
+    /// The names in its certificate for the log, bounded: a certificate has room for thousands.
+    pub fn described(&self) -> Detail {
+        Detail::new(format_args!("{:?}", self.names))
+    }
+
     /// Whether it has a certificate that is valid at `now`. Asked on every call, so that a connection does not outlive
     /// its certificate.
     pub fn certificate_valid(&self, now: SystemTime) -> bool {

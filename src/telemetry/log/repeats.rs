@@ -92,7 +92,7 @@ impl Cause {
 
     fn tell(&self, since: u64) {
         for (kind, more) in self.settle(since) {
-            tracing::warn!(line = self.line, cause = self.cause, kind = %kind, more, "lines held back");
+            tracing::warn!(line = self.line, cause = self.cause, kind = &*kind, more, "lines held back");
         }
     }
 }

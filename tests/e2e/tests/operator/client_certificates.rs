@@ -123,6 +123,30 @@ async fn a_certificate_cannot_forge_or_flood_the_log() {
     assert!(certificate.len() < 320 && !certificate.contains(|c: char| c.is_control()), "{certificate}");
 }
 
+/// In a text line the peer's words are quoted, so that none of them passes for a field of ours; names are bounded there too.
+#[test]
+fn a_certificate_cannot_forge_a_field_of_a_text_line() {
+    let deployment = Deployment::mtls().set("log.format", "text");
+    let gateway = Process::start(deployment.command(["serve"]));
+    let said = |text: &str| gateway.log.wait_for(|line| line.text.contains(text), Gateway::START).text;
+    let lookup =
+        said(r#"listening listener="lookup" address="#).split("address=").nth(1).unwrap().trim().parse().unwrap();
+    let run = |certificate| {
+        let identity = deployment.registrar.with_certificate(Some(certificate));
+        let ended = Process::run(deployment.lookup_command("2000", lookup, &identity), BOUND);
+        assert_eq!(ended.exit.code, Some(4), "{}", ended.stderr);
+    };
+    run(Ca::new("another CA").issue(&Leaf::client().common_name("x peer=192.0.2.1 more=0 \"\u{202e}")));
+    let line = said("connection failed");
+    let wanted =
+        r#" certificate="CN=x peer=192.0.2.1 more=0 \"\u{202e}, issued by CN=another CA" peer=127.0.0.1 more=0"#;
+    assert!(line.ends_with(wanted), "{line}");
+
+    run(deployment.ca.issue(&(0..2000).fold(Leaf::client(), |leaf, n| leaf.dns(&format!("n{n}.example.net")))));
+    let line = said("authentication failed");
+    assert!(line.contains(r#"certificate=[Dns("n0.example.net"), "#) && line.len() < 600, "{line}");
+}
+
 #[test]
 fn the_control_listener_refuses_them_too_and_the_probe_says_why() {
     let deployment = Deployment::mtls();
