@@ -1,8 +1,15 @@
 //! The facts of this host: a unit's manager and the tables that show its process.
 
-use std::{fmt, fs, io, path::PathBuf, time::Duration};
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::ValueEnum;
+use rustix::fs::{Mode, OFlags};
 use tokio::time::Instant;
 
 use super::{Facts, Main, Process, Table, Tables, Trouble, launchd, systemd};
@@ -91,7 +98,7 @@ impl Host {
     }
 
     async fn file(&self, path: &PathBuf) -> Result<Main, Trouble> {
-        let text = match fs::read_to_string(path) {
+        let text = match beginning(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Main::Gone("there is no such file".to_owned()));
@@ -134,6 +141,40 @@ impl fmt::Display for Unit {
     }
 }
 
+/// As much of a file as a number can need. It is the unit's own, so it may be anything: a pipe that nobody writes to must
+/// not hold the wait and its signals up.
+fn beginning(path: &Path) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(LONGEST_NUMBER).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// In bytes, blanks around it included.
+const LONGEST_NUMBER: u64 = 64;
+
 /// A manager is asked at least this often. In between its process tells by itself whether it still runs, and asking
 /// costs a program start.
 const WORD_HOLDS: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pid_file_that_is_none_holds_nothing_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for none in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+            assert_eq!(beginning(none).unwrap_err().to_string(), "it is no regular file", "{}", none.display());
+        }
+        let long = folder.path().join("long");
+        std::fs::write(&long, "1".repeat(100_000)).unwrap();
+        assert_eq!(beginning(&long).unwrap().len(), 64);
+    }
+}

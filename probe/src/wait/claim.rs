@@ -4,13 +4,14 @@
 //! on `FILE.lock`. After a lost race it is made again on the new content; whatever else fails is reported as it is.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, Permissions, TryLockError},
     io::{self, Write},
-    os::unix::fs::{MetadataExt, chown},
+    os::unix::fs::{MetadataExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use rustix::fs::{Mode, OFlags};
 use tokio::time::sleep;
 
 /// Claims that are held.
@@ -122,7 +123,7 @@ impl Claim {
             let path = path.to_owned();
             |source| ClaimError::File { path, source }
         };
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
+        let lock = lock_file(&path).map_err(at(&path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Swap::Locked),
@@ -139,14 +140,19 @@ impl Claim {
         Ok(Swap::Done)
     }
 
-    /// With the owner and the mode of the file, whole on disk before it takes the file's place.
+    /// With the owner and the mode of the file, whole on disk before it takes the file's place. Made anew each time: behind
+    /// a link that somebody has left there, another's file would be overwritten and given away.
     fn write(&self, beside: &Path, text: &str) -> io::Result<()> {
         let data = fs::metadata(&self.path)?;
-        let mut file = File::create(beside)?;
-        file.set_permissions(data.permissions())?;
+        match fs::remove_file(beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(beside)?;
+        file.set_permissions(Permissions::from_mode(data.mode() & 0o777))?;
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (data.uid(), data.gid()) {
-            chown(beside, Some(data.uid()), Some(data.gid()))?;
+            fchown(&file, Some(data.uid()), Some(data.gid()))?;
         }
         file.write_all(text.as_bytes())?;
         file.sync_all()
@@ -157,6 +163,12 @@ impl Claim {
         path.push(".lock");
         path.into()
     }
+}
+
+/// A link is no lock file: it would be made wherever that leads.
+fn lock_file(path: &Path) -> io::Result<File> {
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))?.into())
 }
 
 fn read(path: &Path) -> Result<String, ClaimError> {

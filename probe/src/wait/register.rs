@@ -5,7 +5,8 @@
 
 use std::{
     ffi::OsString,
-    fmt, fs,
+    fmt,
+    fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
     process::{self, ExitCode},
@@ -90,7 +91,12 @@ impl Record {
         // Under another name first, so that nobody reads half a file; dropped with the process's record if it stays.
         let half = dir.join(format!("{}{HALF}", name(&own)));
         let record = Self(path);
-        fs::write(&half, text).and_then(|()| fs::rename(&half, &record.0)).map_err(|error| unusable(&half, error))?;
+        let write = || {
+            // What lies there already is not ours: perhaps a link to a file of somebody.
+            File::create_new(&half)?.write_all(text.as_bytes())?;
+            fs::rename(&half, &record.0)
+        };
+        write().map_err(|error| unusable(&half, error))?;
         Ok(record)
     }
 }

@@ -117,6 +117,27 @@ fn every_other_failure_is_answered_as_it_is() {
     assert_eq!(wait.claims(), CLAIMS);
 }
 
+/// Root releases claims; whoever may write to their folder must not lead it to a file of its own.
+#[test]
+fn links_beside_the_claims_lead_nowhere() {
+    let wait = Wait::open(CLAIMS);
+    let others = wait.ground.file("others", "not a claim\n");
+    symlink(&others, wait.ground.path("claims.new")).unwrap();
+    wait.unit.go_on();
+    ended(&wait.process).served();
+    assert_eq!(fs::read_to_string(&others).unwrap(), "not a claim\n");
+    assert!(!wait.ground.path("claims").is_symlink());
+    assert_eq!(wait.claims(), "# who replaces what\n\nother cron\n");
+
+    let wait = Wait::open(CLAIMS);
+    symlink(wait.ground.path("made"), wait.ground.path("claims.lock")).unwrap();
+    wait.unit.go_on();
+    let refusal = ended(&wait.process).refusal();
+    assert!(refusal.contains("claims.lock: Too many levels of symbolic links"), "{refusal}");
+    assert!(!wait.ground.path("made").exists());
+    assert_eq!(wait.claims(), CLAIMS);
+}
+
 /// A claim that is not held is a mistake, and is found before the wait.
 #[test]
 fn without_a_claim_no_wait_begins() {
