@@ -97,7 +97,7 @@ impl Host {
         Ok(Main::Runs { process, unsettled: None })
     }
 
-    async fn file(&self, path: &PathBuf) -> Result<Main, Trouble> {
+    async fn file(&self, path: &Path) -> Result<Main, Trouble> {
         let text = match beginning(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
