@@ -122,10 +122,10 @@ async fn probes_are_answered_while_the_lookup_runtime_is_kept_busy() {
     // As many as there can be threads that run lookups, each on a connection of its own: the calls of one share a thread.
     let threads = std::thread::available_parallelism().unwrap().get();
     script.default(Behaviour::None.burned(4000)).await;
+    let clients = (0..threads).map(|_| Client::open(&deployment, gateway.lookup, &deployment.registrar));
     let mut busy = tokio::task::JoinSet::new();
-    for node in 0..threads {
-        let client = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
-        busy.spawn(async move { client.lookup(&node.to_string()).await });
+    for client in futures::future::join_all(clients).await {
+        busy.spawn(async move { client.lookup("2000").await });
     }
     script.wait_for(|counts| counts.running == threads, BOUND).await;
     for name in ["liveness", "readiness", "startup"] {
