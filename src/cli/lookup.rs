@@ -1,7 +1,7 @@
 //! `credgate lookup`: one lookup through TLS and token, like a registrar's.
 
 use clap::Args;
-use credgate_client::{Arguments, Connection, DialError, Endpoint, LookupError, Password, Step, dial};
+use credgate_client::{Arguments, Cause, Connection, DialError, Endpoint, LookupError, Password, Step, dial};
 use tokio::time::Instant;
 
 use super::{
@@ -110,7 +110,10 @@ impl Ending {
             Err(LookupError::Permission) => ("PERMISSION_DENIED", None, Exit::Refused),
             Err(LookupError::InvalidRequest { reason }) => ("INVALID_ARGUMENT", text(reason), Exit::Failure),
             Err(LookupError::Internal { reason }) => ("INTERNAL", text(reason), Exit::Failure),
-            Err(LookupError::Dial(DialError { step: Step::Tls, .. })) => ("tls", None, Exit::Refused),
+            // Only what TLS itself says is about certificates: a gateway that stands still or is full ends a handshake too.
+            Err(LookupError::Dial(DialError { step: Step::Tls, cause: Cause::Refused(_) })) => {
+                ("tls", None, Exit::Refused)
+            }
             Err(LookupError::Dial(_)) => ("unreachable", None, Exit::Unavailable),
             Err(LookupError::TimedOut) => ("timeout", None, Exit::Unavailable),
             Err(LookupError::Disconnected) => ("disconnected", None, Exit::Unavailable),

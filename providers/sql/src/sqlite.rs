@@ -150,6 +150,9 @@ impl Backend {
                 return Err(ProviderError::Unavailable(why));
             }
         };
+        if let Some(why) = file::unreadable(path) {
+            return Err(ProviderError::Unavailable(why.into()));
+        }
         match self.pool().filter(|pool| pool.file == found) {
             Some(pool) => self.probe(checker, &pool, bound).await,
             None => self.reopen(checker, found, bound).await,

@@ -1,5 +1,6 @@
 //! The endings of lookups, as log lines.
 
+use credgate_client::code_name;
 use credgate_provider::Detail;
 use tracing::Level;
 
@@ -23,15 +24,15 @@ impl OutcomeLog {
     pub fn tell(&self, outcome: Outcome, detail: Option<&Detail>) {
         let row = outcome.row();
         if row.level == Level::DEBUG {
-            return tracing::debug!(code = ?row.code, reason = row.reason, "lookup ended");
+            return tracing::debug!(code = code_name(row.code), reason = row.reason, "lookup ended");
         }
         let detail = detail.map(ToString::to_string);
         let Some(more) = self.repeats[outcome.index()].allow(detail.as_deref().unwrap_or_default()) else { return };
-        let (code, reason) = (row.code, row.reason);
+        let (code, reason) = (code_name(row.code), row.reason);
         match row.level {
-            Level::ERROR => tracing::error!(?code, reason, detail, more, "lookup failed"),
-            Level::WARN => tracing::warn!(?code, reason, detail, more, "lookup failed"),
-            _ => tracing::info!(?code, reason, detail, more, "lookup refused"),
+            Level::ERROR => tracing::error!(code, reason, detail, more, "lookup failed"),
+            Level::WARN => tracing::warn!(code, reason, detail, more, "lookup failed"),
+            _ => tracing::info!(code, reason, detail, more, "lookup refused"),
         }
     }
 }
@@ -42,5 +43,5 @@ fn line(row: &Row) -> &'static str {
 }
 
 fn cause(row: &Row) -> &'static str {
-    row.reason.unwrap_or(credgate_client::code_name(row.code))
+    row.reason.unwrap_or(code_name(row.code))
 }

@@ -62,17 +62,16 @@ pub(crate) fn missing(path: &Path, error: &io::Error) -> String {
 
 /// Why SQLite could not open a file that is there.
 pub(crate) fn cannot_open(path: &Path) -> String {
-    let shown = path.display();
-    if access(path, Access::READ_OK).is_err() {
-        return format!("{shown} may not be read by this user (chmod, chown)");
-    }
-    for suffix in ["-wal", "-shm"] {
-        let file = beside(path, suffix);
-        if file.exists() && access(&file, Access::READ_OK).is_err() {
-            return format!("{} may not be read by this user (chmod, chown)", file.display());
-        }
-    }
-    unwritable_folder(path)
+    unreadable(path).unwrap_or_else(|| unwritable_folder(path))
+}
+
+/// What is wrong when this user may not read the database or what belongs to it. A connection that is open goes on
+/// reading, so only this tells that no other one can be opened.
+pub(crate) fn unreadable(path: &Path) -> Option<String> {
+    let files = [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")];
+    let locked = |file: &PathBuf| file.exists() && access(file, Access::READ_OK).is_err();
+    let file = files.into_iter().find(locked)?;
+    Some(format!("{} may not be read by this user (chmod, chown)", file.display()))
 }
 
 /// A database in WAL mode whose folder does not let a reader be one.

@@ -1,7 +1,8 @@
 //! Settings and files that cannot be used: each is refused with a sentence of its own.
 
-use std::{fs, time::Duration};
+use std::{fs, sync::mpsc, thread, time::Duration};
 
+use credgate_provider::Deadline;
 use credgate_support::provider::get;
 use tokio::time::Instant;
 
@@ -145,6 +146,33 @@ async fn a_locked_file_is_waited_for_and_named() {
 
     let (opened, ()) = tokio::join!(store.try_open(QUERY), async { writer.run("COMMIT;") });
     opened.unwrap();
+}
+
+#[test]
+fn rights_that_are_lost_later() {
+    let store = Store::with(TABLE);
+    set_mode(store.folder(), 0o755);
+    set_mode(&store.path(), 0o644);
+    let ((ask, asked), (tell, told)) = (mpsc::channel(), mpsc::channel());
+    thread::scope(|scope| {
+        let (path, store) = (store.path(), &store);
+        scope.spawn(move || {
+            asked.recv().unwrap();
+            set_mode(&path, 0o000);
+            tell.send(()).unwrap();
+        });
+        without_rights(move |runtime| {
+            runtime.block_on(async move {
+                let provider = store.open(QUERY).await;
+                provider.check(Deadline::after(Duration::from_secs(5))).await.unwrap();
+                ask.send(()).unwrap();
+                told.recv().unwrap();
+                // The connection of the checks is open and would go on reading; those that lookups need cannot be opened.
+                let error = provider.check(Deadline::after(Duration::from_secs(5))).await.unwrap_err();
+                assert!(error.to_string().contains("may not be read by this user"), "{error}");
+            });
+        });
+    });
 }
 
 #[test]

@@ -42,14 +42,14 @@ const RULES: [Rule; 5] = [
     Rule {
         grew: &[("credgate_rpcs_total", &[("code", "INTERNAL"), ("reason", "PROVIDER_DEFECT")])],
         is_on: &[],
-        line: "ERROR lookup failed code=Internal detail=provider defect: the plugin raised KeyError at",
+        line: "ERROR lookup failed code=INTERNAL detail=provider defect: the plugin raised KeyError at",
         cause: "the plugin has a bug",
         section: "INTERNAL",
     },
     Rule {
         grew: &[("credgate_rpcs_total", &[("reason", "BACKEND_TIMEOUT")])],
         is_on: &["credgate_stuck", "credgate_slots_overdue"],
-        line: "WARN lookup failed code=Unavailable detail=backend timed out: the plugin did not answer",
+        line: "WARN lookup failed code=UNAVAILABLE detail=backend timed out: the plugin did not answer",
         cause: "the plugin does not return",
         section: "Stuck",
     },
