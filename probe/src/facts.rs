@@ -23,7 +23,9 @@ mod tables;
 use std::fmt;
 
 pub use host::{Host, Manager, Unit};
-pub use sockets::{Holder, Socket, Table, Taker};
+#[cfg(test)]
+pub use sockets::Holder;
+pub use sockets::{FarEnd, Socket, Table, Taker};
 pub use tables::Tables;
 
 /// A process, told apart from a later one with the same number.

@@ -23,7 +23,7 @@ pub async fn read(processes: &[u32], connections: bool) -> Result<Table, Trouble
 /// descriptor of it.
 fn parse(text: &str, processes: &[u32]) -> Table {
     let mut table = Table::default();
-    let mut found: Vec<(SocketAddr, Option<SocketAddr>, u32)> = Vec::new();
+    let mut found = Vec::new();
     let (mut process, mut descriptor) = (0, Descriptor::default());
     for line in text.lines() {
         match line.split_at_checked(1) {
@@ -34,15 +34,21 @@ fn parse(text: &str, processes: &[u32]) -> Table {
             Some(("f", _)) => found.extend(descriptor.take(process)),
             Some(("t", kind)) if matches!(kind, "IPv4" | "IPv6") => descriptor.is_v6 = kind == "IPv6",
             Some(("n", name)) => name.clone_into(&mut descriptor.name),
-            Some(("T", state)) if state.contains('=') => descriptor.listens |= state == "ST=LISTEN",
+            Some(("T", "ST=LISTEN")) => descriptor.listens = true,
+            Some(("T", "ST=ESTABLISHED")) => descriptor.is_open = true,
+            Some(("T", state)) if state.contains('=') => {}
             _ => table.remarks.push(line.to_owned()),
         }
     }
     found.extend(descriptor.take(process));
-    for (local, remote, _) in &found {
-        let same = found.iter().filter(|(other, to, _)| (other, to) == (local, remote));
-        let holders: Vec<u32> = same.map(|(.., id)| *id).collect();
-        table.sockets.push(Socket::new(*local, *remote, holder(&holders, processes, remote.is_some())));
+    for Found { local, remote, is_open, .. } in &found {
+        let same = found.iter().filter(|other| (other.local, other.remote) == (*local, *remote));
+        let holders: Vec<u32> = same.map(|other| other.process).collect();
+        let holder = holder(&holders, processes, remote.is_some());
+        table.sockets.push(match remote {
+            Some(remote) => Socket::connected(*local, *remote, *is_open, holder),
+            None => Socket::listening(*local, holder),
+        });
     }
     table
 }
@@ -53,17 +59,26 @@ struct Descriptor {
     is_v6: bool,
     name: String,
     listens: bool,
+    is_open: bool,
+}
+
+/// A socket as one process holds it.
+struct Found {
+    local: SocketAddr,
+    remote: Option<SocketAddr>,
+    is_open: bool,
+    process: u32,
 }
 
 impl Descriptor {
-    fn take(&mut self, process: u32) -> Option<(SocketAddr, Option<SocketAddr>, u32)> {
-        let Self { is_v6, name, listens } = std::mem::take(self);
+    fn take(&mut self, process: u32) -> Option<Found> {
+        let Self { is_v6, name, listens, is_open } = std::mem::take(self);
         let (local, remote) = match name.split_once("->") {
             Some((local, remote)) => (local, Some(address(remote, is_v6)?)),
             None if listens => (name.as_str(), None),
             None => return None,
         };
-        Some((address(local, is_v6)?, remote, process))
+        Some(Found { local: address(local, is_v6)?, remote, is_open, process })
     }
 }
 
@@ -86,19 +101,19 @@ mod tests {
 
     #[test]
     fn a_table_of_all_kinds() {
-        let socket = |local: &str, remote: Option<&str>, holder| {
-            Socket::new(local.parse().unwrap(), remote.map(|remote| remote.parse().unwrap()), holder)
-        };
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let listening = |local, holder| Socket::listening(at(local), holder);
+        let connected = |local, remote, holder| Socket::connected(at(local), at(remote), true, holder);
         let table = parse(include_str!("fixtures/lsof"), &[700, 701]);
         assert_eq!(
             table.sockets,
             [
-                socket("127.0.0.1:7444", None, Holder::Unit),
-                socket("[::]:7445", None, Holder::Unit),
-                socket("127.0.0.1:7444", Some("127.0.0.1:50000"), Holder::Unit),
-                socket("0.0.0.0:7446", None, Holder::Other),
-                socket("[::1]:7447", None, Holder::Other),
-                socket("127.0.0.1:50000", Some("127.0.0.1:7444"), Holder::Other),
+                listening("127.0.0.1:7444", Holder::Unit),
+                listening("[::]:7445", Holder::Unit),
+                connected("127.0.0.1:7444", "127.0.0.1:50000", Holder::Unit),
+                listening("0.0.0.0:7446", Holder::Other),
+                listening("[::1]:7447", Holder::Other),
+                connected("127.0.0.1:50000", "127.0.0.1:7444", Holder::Other),
             ]
         );
         assert_eq!(table.remarks, ["lsof: WARNING: can't stat() hfs file system /Volumes/Old"]);

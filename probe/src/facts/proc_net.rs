@@ -81,7 +81,10 @@ fn parse(lines: impl BufRead, inodes: &HashSet<u64>, connections: bool, table: &
                     inode if inodes.contains(&inode) => Holder::Unit,
                     _ => Holder::Other,
                 };
-                table.sockets.push(Socket::new(row.local, row.remote, holder));
+                table.sockets.push(match row.remote {
+                    Some(remote) => Socket::connected(row.local, remote, row.is_open, holder),
+                    None => Socket::listening(row.local, holder),
+                });
             }
             None => table.remarks.push(line),
         }
@@ -92,6 +95,7 @@ fn parse(lines: impl BufRead, inodes: &HashSet<u64>, connections: bool, table: &
 struct Row {
     local: SocketAddr,
     remote: Option<SocketAddr>,
+    is_open: bool,
     inode: u64,
 }
 
@@ -100,9 +104,9 @@ fn row(line: &str) -> Option<Row> {
     let mut fields = line.split_whitespace().skip(1);
     let local = address(fields.next()?)?;
     let remote = address(fields.next()?)?;
-    let listens = fields.next()? == LISTEN;
+    let state = fields.next()?;
     let inode = fields.nth(5)?.parse().ok()?;
-    Some(Row { local, remote: (!listens).then_some(remote), inode })
+    Some(Row { local, remote: (state != LISTEN).then_some(remote), is_open: state == ESTABLISHED, inode })
 }
 
 /// `0100007F:1D14`: the address in 32-bit words as they lie in memory, then the port.
@@ -122,7 +126,8 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// TCP_LISTEN of the kernel's tcp_states.h.
+/// Of the kernel's tcp_states.h.
+const ESTABLISHED: &str = "01";
 const LISTEN: &str = "0A";
 
 #[cfg(test)]
@@ -141,17 +146,15 @@ mod tests {
     #[cfg(target_endian = "little")]
     #[test]
     fn ipv4_ipv6_and_what_is_not_a_socket() {
-        let socket = |local: &str, remote: Option<&str>, holder| {
-            Socket::new(local.parse().unwrap(), remote.map(|remote| remote.parse().unwrap()), holder)
-        };
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
         let four = table(TCP, &[1_562_500, 1_570_001], true);
         assert_eq!(
             four.sockets,
             [
-                socket("0.0.0.0:2024", None, Holder::Other),
-                socket("127.0.0.1:7444", None, Holder::Unit),
-                socket("127.0.0.1:7444", Some("127.0.0.1:50000"), Holder::Unit),
-                socket("127.0.0.1:7444", Some("127.0.0.1:50002"), Holder::Nobody),
+                Socket::listening(at("0.0.0.0:2024"), Holder::Other),
+                Socket::listening(at("127.0.0.1:7444"), Holder::Unit),
+                Socket::connected(at("127.0.0.1:7444"), at("127.0.0.1:50000"), true, Holder::Unit),
+                Socket::connected(at("127.0.0.1:7444"), at("127.0.0.1:50002"), false, Holder::Nobody),
             ]
         );
         assert_eq!(four.remarks, ["a line that is not a socket"]);
@@ -160,9 +163,9 @@ mod tests {
         assert_eq!(
             six.sockets,
             [
-                socket("[::]:7444", None, Holder::Unit),
-                socket("[::1]:7445", None, Holder::Other),
-                socket("127.0.0.1:7444", Some("127.0.0.1:50004"), Holder::Unit),
+                Socket::listening(at("[::]:7444"), Holder::Unit),
+                Socket::listening(at("[::1]:7445"), Holder::Other),
+                Socket::connected(at("127.0.0.1:7444"), at("127.0.0.1:50004"), true, Holder::Unit),
             ]
         );
     }

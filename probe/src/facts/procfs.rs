@@ -78,7 +78,7 @@ pub fn trouble(path: &str, id: u32, error: &io::Error) -> Trouble {
 /// Another user's process.
 pub fn needs_root(id: u32) -> Trouble {
     Trouble::Refused(format!(
-        "process {id} belongs to another user, and looking at its sockets needs root (or that user)"
+        "process {id} belongs to another user, and looking at its sockets needs root (CAP_SYS_PTRACE) or that user"
     ))
 }
 

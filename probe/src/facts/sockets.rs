@@ -9,6 +9,8 @@ pub struct Socket {
     pub local: SocketAddr,
     /// The other end; `None` for a socket that listens.
     pub remote: Option<SocketAddr>,
+    /// Whether it is a connection that neither side has closed.
+    pub is_open: bool,
     /// Who holds it.
     pub holder: Holder,
 }
@@ -34,6 +36,19 @@ pub fn holder(holders: &[u32], unit: &[u32], is_connection: bool) -> Holder {
     }
 }
 
+/// Where our own connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FarEnd {
+    /// With the unit.
+    Unit,
+    /// With another program of this host's network.
+    Other,
+    /// Not in this host's network, though it is open: it was forwarded.
+    Away,
+    /// It is closed already, so nobody holds it.
+    Closed,
+}
+
 /// All sockets that a reader showed, and the lines that it wrote besides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
@@ -57,9 +72,14 @@ pub enum Taker {
 }
 
 impl Socket {
-    /// A socket between two addresses, in their plain form.
-    pub fn new(local: SocketAddr, remote: Option<SocketAddr>, holder: Holder) -> Self {
-        Self { local: plain(local), remote: remote.map(plain), holder }
+    /// One that listens.
+    pub fn listening(local: SocketAddr, holder: Holder) -> Self {
+        Self { local: plain(local), remote: None, is_open: false, holder }
+    }
+
+    /// One end of a connection.
+    pub fn connected(local: SocketAddr, remote: SocketAddr, is_open: bool, holder: Holder) -> Self {
+        Self { local: plain(local), remote: Some(plain(remote)), is_open, holder }
     }
 }
 
@@ -93,11 +113,18 @@ impl Table {
         self.listening().filter(|socket| socket.holder == Holder::Unit)
     }
 
-    /// Who holds the far end of our own connection; `None` when the table does not show it, or nobody holds it any more.
-    pub fn far_end(&self, ours: SocketAddr, theirs: SocketAddr) -> Option<Holder> {
-        let (ours, theirs) = (Some(plain(ours)), plain(theirs));
-        let far = self.sockets.iter().find(|socket| socket.local == theirs && socket.remote == ours)?;
-        (far.holder != Holder::Nobody).then_some(far.holder)
+    /// Where our own connection ends.
+    pub fn far_end(&self, ours: SocketAddr, theirs: SocketAddr) -> FarEnd {
+        let (ours, theirs) = (plain(ours), plain(theirs));
+        let end =
+            |local, remote| self.sockets.iter().find(|socket| socket.local == local && socket.remote == Some(remote));
+        match end(theirs, ours).map(|far| far.holder) {
+            Some(Holder::Unit) => FarEnd::Unit,
+            Some(Holder::Other) => FarEnd::Other,
+            Some(Holder::Nobody) => FarEnd::Closed,
+            None if end(ours, theirs).is_some_and(|near| near.is_open) => FarEnd::Away,
+            None => FarEnd::Closed,
+        }
     }
 
     fn listening(&self) -> impl Iterator<Item = &Socket> + Clone {
@@ -129,7 +156,7 @@ mod tests {
     use super::*;
 
     fn table(sockets: &[(&str, Holder)]) -> Table {
-        let sockets = sockets.iter().map(|(local, holder)| Socket::new(local.parse().unwrap(), None, *holder));
+        let sockets = sockets.iter().map(|(local, holder)| Socket::listening(local.parse().unwrap(), *holder));
         Table { sockets: sockets.collect(), remarks: Vec::new() }
     }
 
@@ -168,17 +195,19 @@ mod tests {
     fn the_far_end_of_a_connection() {
         let at = |text: &str| text.parse::<SocketAddr>().unwrap();
         let (ours, theirs) = (at("127.0.0.1:50000"), at("127.0.0.1:7444"));
-        let table = |holder| Table {
-            sockets: vec![
-                Socket::new(theirs, None, Holder::Unit),
-                Socket::new(ours, Some(theirs), Holder::Other),
-                Socket::new(at("[::ffff:127.0.0.1]:7444"), Some(at("[::ffff:127.0.0.1]:50000")), holder),
-            ],
-            remarks: Vec::new(),
-        };
-        assert_eq!(table(Holder::Unit).far_end(ours, theirs), Some(Holder::Unit));
-        assert_eq!(table(Holder::Other).far_end(ours, theirs), Some(Holder::Other));
-        assert_eq!(table(Holder::Nobody).far_end(ours, theirs), None);
-        assert_eq!(table(Holder::Unit).far_end(at("127.0.0.1:50001"), theirs), None);
+        let near = |is_open| Socket::connected(ours, theirs, is_open, Holder::Other);
+        let far =
+            |holder| Socket::connected(at("[::ffff:127.0.0.1]:7444"), at("[::ffff:127.0.0.1]:50000"), true, holder);
+        for (sockets, wanted) in [
+            (vec![near(true), far(Holder::Unit)], FarEnd::Unit),
+            (vec![near(true), far(Holder::Other)], FarEnd::Other),
+            (vec![near(false), far(Holder::Nobody)], FarEnd::Closed),
+            (vec![near(true), Socket::listening(theirs, Holder::Unit)], FarEnd::Away),
+            (vec![near(false)], FarEnd::Closed),
+            (vec![], FarEnd::Closed),
+        ] {
+            let table = Table { sockets, remarks: Vec::new() };
+            assert_eq!(table.far_end(ours, theirs), wanted, "{table:?}");
+        }
     }
 }

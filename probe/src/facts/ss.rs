@@ -35,10 +35,12 @@ fn socket(line: &str, processes: &[u32]) -> Option<Socket> {
     let _ = (queue()?, queue()?);
     let local = address(fields.next()?)?;
     let peer = fields.next()?;
-    let remote = if state == "LISTEN" { None } else { Some(address(peer)?) };
-    let holders: Vec<u32> =
-        line.split_once("users:(").map_or("", |(_, users)| users).split("),(").filter_map(user).collect();
-    Some(Socket::new(local, remote, holder(&holders, processes, remote.is_some())))
+    let users = line.split_once("users:(").map_or("", |(_, users)| users);
+    let holders: Vec<u32> = users.split("),(").filter_map(user).collect();
+    if state == "LISTEN" {
+        return Some(Socket::listening(local, holder(&holders, processes, false)));
+    }
+    Some(Socket::connected(local, address(peer)?, state == "ESTAB", holder(&holders, processes, true)))
 }
 
 /// `("NAME",pid=N,fd=M`: the last `pid=`, since a program may choose its name.
@@ -61,23 +63,23 @@ mod tests {
 
     #[test]
     fn a_table_of_all_kinds() {
-        let socket = |local: &str, remote: Option<&str>, holder| {
-            Socket::new(local.parse().unwrap(), remote.map(|remote| remote.parse().unwrap()), holder)
-        };
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let listening = |local, holder| Socket::listening(at(local), holder);
+        let connected = |local, remote, is_open, holder| Socket::connected(at(local), at(remote), is_open, holder);
         let table = parse(include_str!("fixtures/ss"), &[700, 701]);
         assert_eq!(
             table.sockets,
             [
-                socket("0.0.0.0:2024", None, Holder::Other),
-                socket("127.0.0.1:7444", None, Holder::Unit),
-                socket("127.0.0.53:53", None, Holder::Other),
-                socket("[::]:7445", None, Holder::Unit),
-                socket("[::]:7446", None, Holder::Other),
-                socket("[fe80::1]:7447", None, Holder::Other),
-                socket("127.0.0.1:7448", None, Holder::Other),
-                socket("127.0.0.1:7444", Some("127.0.0.1:34928"), Holder::Nobody),
-                socket("127.0.0.1:7444", Some("127.0.0.1:50000"), Holder::Unit),
-                socket("127.0.0.1:7445", Some("127.0.0.1:50002"), Holder::Unit),
+                listening("0.0.0.0:2024", Holder::Other),
+                listening("127.0.0.1:7444", Holder::Unit),
+                listening("127.0.0.53:53", Holder::Other),
+                listening("[::]:7445", Holder::Unit),
+                listening("[::]:7446", Holder::Other),
+                listening("[fe80::1]:7447", Holder::Other),
+                listening("127.0.0.1:7448", Holder::Other),
+                connected("127.0.0.1:7444", "127.0.0.1:34928", false, Holder::Nobody),
+                connected("127.0.0.1:7444", "127.0.0.1:50000", true, Holder::Unit),
+                connected("127.0.0.1:7445", "127.0.0.1:50002", true, Holder::Unit),
             ]
         );
         assert_eq!(

@@ -4,18 +4,18 @@
 //! are looked at once more, so that the answer, the socket and the process belong together: the same process held the
 //! socket before and after the read, nobody else could have taken the connection, and nobody else holds its far end.
 
-use std::{
-    net::{SocketAddr, UdpSocket},
-    time::Duration,
-};
+mod places;
 
-use tokio::time::sleep;
+use std::{net::SocketAddr, time::Duration};
+
+use tokio::time::{Instant, sleep};
 
 use crate::{
     answer::{Meaning, Reading},
-    facts::{Facts, Holder, Main, Process, Table, Taker, Trouble},
+    facts::{Facts, Main, Process, Table, Trouble},
     target::Target,
 };
+use places::{elsewhere, ends_at_the_unit, is_local, only_the_unit};
 
 /// A wait for one target of one unit.
 pub struct Wait<'a, F, R, V> {
@@ -49,7 +49,18 @@ pub struct Memory {
     remarks: Vec<String>,
     /// A sentence that ends the wait when the next round comes to it too.
     doubt: Option<String>,
+    /// What the last whole round found, if the same again needs no other.
+    rest: Option<Rest>,
     pause: Duration,
+}
+
+/// A state that can go on for long.
+#[derive(Debug)]
+struct Rest {
+    since: Instant,
+    main: Main,
+    words: String,
+    taken: Option<SocketAddr>,
 }
 
 /// What the host shows at one moment.
@@ -79,6 +90,10 @@ where
     /// Returns when the unit serves, or with the sentence why it will not.
     pub async fn until_served(mut self) -> Result<(), String> {
         loop {
+            if self.is_quiet().await {
+                sleep(self.memory.pause).await;
+                continue;
+            }
             let view = self.look(false, false).await;
             self.note(&view);
             let reading = (self.read)().await;
@@ -94,6 +109,22 @@ where
             sleep(self.memory.pause).await;
             self.memory.pause = (self.memory.pause * 2).min(self.interval);
         }
+    }
+
+    /// Reads once without a look at the sockets, which is what costs: a system with many connections walks through all
+    /// of them for it. True when nothing is new; whatever is new takes a whole round, which reads again.
+    async fn is_quiet(&mut self) -> bool {
+        let Some(rest) = self.memory.rest.take_if(|_| self.memory.pause == self.interval) else { return false };
+        if rest.since.elapsed() >= QUIET {
+            return false;
+        }
+        if self.facts.main(false).await.as_ref() != Ok(&rest.main) {
+            return false;
+        }
+        let reading = (self.read)().await;
+        let same = reading.words == rest.words && reading.taken == rest.taken;
+        self.memory.rest = same.then_some(rest);
+        same
     }
 
     async fn look(&mut self, fresh: bool, connections: bool) -> View {
@@ -156,7 +187,9 @@ where
             View::Hidden(trouble) => self.hidden(&trouble),
             View::Running { process, unsettled, table } => {
                 let state = format!("{unit} runs");
-                if let Some(elsewhere) = self.elsewhere(&table, reading) {
+                if let Some(elsewhere) =
+                    elsewhere(&table, reading).map(|place| format!("{unit} listens {place} of {}", self.target))
+                {
                     let why = Some(format!("process {} does not listen there yet", process.id));
                     let sentence =
                         format!("{elsewhere}, which {}; the address or the service's port is wrong", reading.words);
@@ -166,8 +199,12 @@ where
                         Verdict::Again { state, why },
                     );
                 }
+                let main = Main::Runs { process: process.clone(), unsettled: unsettled.clone() };
                 let verdict = match self.counts(&process, unsettled, &table, reading).await {
-                    Err(why) => Verdict::Again { state, why },
+                    Err(why) => {
+                        self.rests(main, reading);
+                        Verdict::Again { state, why }
+                    }
                     Ok(()) if reading.meaning == Meaning::Serving => Verdict::Serves(process),
                     Ok(()) => Verdict::Refused(format!(
                         "{} {} while {unit} runs; the service refuses the request, so the wait does not go on",
@@ -192,69 +229,31 @@ where
         if !is_local(address) {
             return Err(Some(format!("{} is no address of this host", address.ip())));
         }
-        self.attributed(process, table, address, reading)?;
+        only_the_unit(process, table, address, reading)?;
         if !matches!(reading.meaning, Meaning::Serving | Meaning::Refusal) {
             return Err(unsettled);
         }
+        let changed = || Some("the unit changed meanwhile".to_owned());
         let View::Running { process: now, unsettled, table } = self.look(true, true).await else {
-            return Err(Some("the unit changed meanwhile".to_owned()));
+            return Err(changed());
         };
         if now != *process {
-            return Err(Some("the unit changed meanwhile".to_owned()));
+            return Err(changed());
         }
-        self.attributed(process, &table, address, reading)?;
-        let ours = reading.line.as_ref().and_then(|line| line.local);
-        if ours.and_then(|ours| table.far_end(ours, address)) == Some(Holder::Other) {
-            return Err(Some(format!("process {} listens there, but another program took the connection", process.id)));
-        }
+        only_the_unit(process, &table, address, reading)?;
+        ends_at_the_unit(process, &table, address, reading)?;
         match unsettled.filter(|_| reading.meaning == Meaning::Serving) {
             Some(word) => Err(Some(word)),
             None => Ok(()),
         }
     }
 
-    /// Whether only the unit can have taken the connection.
-    fn attributed(
-        &self,
-        process: &Process,
-        table: &Table,
-        address: SocketAddr,
-        reading: &Reading,
-    ) -> Result<(), Option<String>> {
-        let (id, port) = (process.id, address.port());
-        match table.taker(address) {
-            Taker::Unit => Ok(()),
-            Taker::Both => {
-                Err(Some(format!("another program listens on port {port} too, and the answer may be its own")))
-            }
-            Taker::Other => {
-                Err(Some(format!("process {id} does not listen on port {port} yet, while another program answers")))
-            }
-            Taker::Nobody if reading.taken.is_some() => {
-                Err(Some(format!("process {id} does not listen on port {port} yet, while another program answers")))
-            }
-            Taker::Nobody => Err(Some(format!("process {id} does not listen on port {port} yet"))),
+    /// An answer that would count is looked into each time: what stands in its way need not be the unit's doing.
+    fn rests(&mut self, main: Main, reading: &Reading) {
+        if matches!(reading.meaning, Meaning::NotYet | Meaning::Silence) {
+            let (words, taken) = (reading.words.clone(), reading.taken);
+            self.memory.rest = Some(Rest { since: Instant::now(), main, words, taken });
         }
-    }
-
-    /// The beginning of a sentence when the unit listens, and nowhere where the target could be.
-    fn elsewhere(&self, table: &Table, reading: &Reading) -> Option<String> {
-        let mut ports: Vec<u16> = table.of_unit().map(|socket| socket.local.port()).collect();
-        if ports.is_empty() || reading.addresses.is_empty() {
-            return None;
-        }
-        if reading.addresses.iter().any(|address| table.covers(*address) || !is_local(*address)) {
-            return None;
-        }
-        ports.sort_unstable();
-        ports.dedup();
-        let (unit, target, wanted) = (&self.unit, self.target, reading.addresses[0].port());
-        if ports.contains(&wanted) {
-            let places: Vec<_> = table.of_unit().map(|socket| socket.local.to_string()).collect();
-            return Some(format!("{unit} listens on TCP [{}] and so not at {target}", places.join(", ")));
-        }
-        let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
-        Some(format!("{unit} listens on TCP [{}], not on port {wanted} of {target}", ports.join(", ")))
     }
 
     fn gone(&self, word: &str, reading: &Reading) -> String {
@@ -301,12 +300,11 @@ where
     }
 }
 
-/// Whether the address is one of this host's: only such a one can be bound.
-fn is_local(address: SocketAddr) -> bool {
-    UdpSocket::bind(SocketAddr::new(address.ip(), 0)).is_ok()
-}
-
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long the sockets are not looked at while nothing else changes. The unit that begins to listen elsewhere is found
+/// out that much later.
+const QUIET: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
 mod tests;

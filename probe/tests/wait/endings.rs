@@ -95,7 +95,8 @@ fn a_unit_that_listens_at_another_address() {
     let unit = Unit::start([format!("listen {other} 200")]);
     ground.says_running("gate", &unit.0);
     let refusal = ended(&ground.wait(page("gate", wanted))).refusal();
-    let beginning = format!("unit gate listens on TCP [{other}] and so not at http://{wanted}/, which gave no answer");
+    let beginning =
+        format!("unit gate listens on TCP [{other}], not on the address of http://{wanted}/, which gave no answer");
     assert!(refusal.starts_with(&beginning), "{refusal}");
 }
 

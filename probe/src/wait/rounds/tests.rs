@@ -1,15 +1,21 @@
 //! Verdicts over scripted facts: what no real process does at the right moment.
 
-use std::{cell::RefCell, collections::VecDeque, net::SocketAddr, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    net::SocketAddr,
+    rc::Rc,
+};
 
 use super::*;
-use crate::facts::Socket;
+use crate::facts::{Holder, Socket};
 
 /// What the host says, question by question; the last word stays.
 #[derive(Clone)]
 struct Script {
     mains: Rc<RefCell<VecDeque<Result<Main, Trouble>>>>,
     tables: Rc<RefCell<VecDeque<Table>>>,
+    looks: Rc<Cell<usize>>,
 }
 
 impl Facts for Script {
@@ -18,6 +24,7 @@ impl Facts for Script {
     }
 
     async fn sockets(&mut self, _process: &Process, _connections: bool) -> Result<Table, Trouble> {
+        self.looks.set(self.looks.get() + 1);
         Ok(next(&self.tables))
     }
 }
@@ -36,7 +43,7 @@ fn runs(id: u32, start: &str) -> Result<Main, Trouble> {
 }
 
 fn table(sockets: &[(&str, Holder)]) -> Table {
-    let socket = |(local, holder): &(&str, Holder)| Socket::new(local.parse().unwrap(), None, *holder);
+    let socket = |(local, holder): &(&str, Holder)| Socket::listening(local.parse().unwrap(), *holder);
     Table { sockets: sockets.iter().map(socket).collect(), remarks: Vec::new() }
 }
 
@@ -50,14 +57,26 @@ fn reading(meaning: Meaning) -> Reading {
     Reading { meaning, words: format!("{meaning:?}"), addresses: vec![address], taken, line: None }
 }
 
-/// Runs a wait. After [`PATIENCE`] the test gives it up, which is an end that no wait has by itself.
+/// Runs a wait: how it ended, and what it told.
 async fn wait(
     mains: impl IntoIterator<Item = Result<Main, Trouble>>,
     tables: impl IntoIterator<Item = Table>,
     readings: impl IntoIterator<Item = Meaning>,
 ) -> (Result<(), String>, Vec<String>) {
+    let (ended, lines, _) = watched(mains, tables, readings).await;
+    (ended, lines)
+}
+
+/// And how often it looked at the sockets. After [`PATIENCE`] the test gives it up, which is an end that no wait has by
+/// itself.
+async fn watched(
+    mains: impl IntoIterator<Item = Result<Main, Trouble>>,
+    tables: impl IntoIterator<Item = Table>,
+    readings: impl IntoIterator<Item = Meaning>,
+) -> (Result<(), String>, Vec<String>, usize) {
     let readings = RefCell::new(readings.into_iter().collect::<VecDeque<_>>());
     let lines = RefCell::new(Vec::new());
+    let looks = Rc::new(Cell::new(0));
     let target = Target::Page(crate::target::Page {
         host: "127.0.0.1".into(),
         port: 7444,
@@ -70,6 +89,7 @@ async fn wait(
         facts: Script {
             mains: Rc::new(RefCell::new(mains.into_iter().collect())),
             tables: Rc::new(RefCell::new(tables.into_iter().collect())),
+            looks: Rc::clone(&looks),
         },
         read: async || reading(next(&readings)),
         tell: |line| lines.borrow_mut().push(line),
@@ -78,7 +98,7 @@ async fn wait(
     };
     let ended = tokio::time::timeout(PATIENCE, wait.until_served()).await;
     let ended = ended.unwrap_or_else(|_| Err("still waiting".to_owned()));
-    (ended, lines.into_inner())
+    (ended, lines.into_inner(), looks.get())
 }
 
 const ADDRESS: &str = "127.0.0.1:7444";
@@ -147,6 +167,22 @@ async fn elsewhere_is_believed_at_the_second_sight() {
     assert!(lines.contains(&"unit gate restarted: process 1 is now 2".to_owned()), "{lines:?}");
 }
 
+/// At rest the sockets are left alone for some seconds, but not for ever, and not when anything else is new.
+#[tokio::test(start_paused = true)]
+async fn what_changes_after_a_long_rest() {
+    let quiet = || vec![Meaning::Silence; 60];
+    let tables = || vec![table(&[]); 20];
+    let later = |last| [quiet(), vec![last]].concat();
+    let (ended, lines) = wait([runs(1, "a")], [tables(), vec![unit()]].concat(), later(Meaning::Serving)).await;
+    assert_eq!(ended, Ok(()), "{lines:?}");
+    let elsewhere = table(&[("127.0.0.1:9464", Holder::Unit)]);
+    let (ended, lines) = wait([runs(1, "a")], [tables(), vec![elsewhere]].concat(), quiet()).await;
+    assert!(ended.unwrap_err().starts_with("unit gate listens on TCP [9464]"), "{lines:?}");
+    let mains = [vec![runs(1, "a"); 60], vec![Ok(Main::Gone("word".into()))]].concat();
+    let (ended, lines) = wait(mains, tables(), quiet()).await;
+    assert!(ended.unwrap_err().starts_with("unit gate is no longer running"), "{lines:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn facts_that_cannot_be_had() {
     let failed = || Err(Trouble::Failed("systemctl failed".into()));
@@ -165,9 +201,11 @@ async fn facts_that_cannot_be_had() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_but_facts_ends_a_wait() {
-    let (ended, lines) = wait([runs(1, "a")], [unit()], [Meaning::NotYet]).await;
+    let (ended, lines, looks) = watched([runs(1, "a")], [unit()], [Meaning::NotYet]).await;
     assert_eq!(ended.unwrap_err(), "still waiting", "after {PATIENCE:?}");
     assert_eq!(lines.len(), 2, "the process, and one answer: {lines:?}");
+    // Every few seconds, and while the pauses grow.
+    assert!((100..220).contains(&looks), "{looks} looks in {PATIENCE:?}");
     let gone = || Ok(Main::Gone("word".into()));
     let (ended, _) = wait([runs(1, "a"), gone()], [unit()], [Meaning::NotYet, Meaning::Silence]).await;
     assert_eq!(ended.unwrap_err(), "unit gate is no longer running (word); http://127.0.0.1:7444/ last NotYet");
