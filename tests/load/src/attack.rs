@@ -23,6 +23,8 @@ use crate::Caller;
 pub enum Kind {
     /// A ClientHello, one byte every 50 ms.
     SlowHandshakes,
+    /// A whole ClientHello, and then nothing.
+    HalfHandshakes,
     /// TCP, and then nothing.
     Silence,
     /// A TLS handshake without a client certificate, and a call.
@@ -93,6 +95,9 @@ pub async fn attack(kind: Kind, caller: &Caller, plan: Plan) -> Result<Tally, St
     if !caller.target.address.ip().is_loopback() {
         return Err(format!("{} is no loopback address; attacks go nowhere else", caller.target.address));
     }
+    if caller.target.tls.is_none() {
+        return Err("attacks are for a gateway with TLS".to_owned());
+    }
     if plan.connections > Plan::MOST || plan.duration > Plan::LONGEST {
         return Err(format!("an attack has at most {} connections and {:?}", Plan::MOST, Plan::LONGEST));
     }
@@ -125,6 +130,7 @@ async fn again_and_again(kind: Kind, caller: &Caller, end: Instant) -> Tally {
 async fn once(kind: Kind, caller: &Caller) -> End {
     match kind {
         Kind::SlowHandshakes => handshakes::slow(&caller.target).await,
+        Kind::HalfHandshakes => handshakes::half(&caller.target).await,
         Kind::Silence => strangers::silent(&caller.target).await,
         Kind::NoCertificate => handshakes::without_certificate(caller).await,
         Kind::Mute => strangers::mute(&caller.target).await,
@@ -145,7 +151,7 @@ impl Kind {
     pub fn unit(self) -> &'static str {
         match self {
             Self::SlowHandshakes => "bytes",
-            Self::Silence | Self::Mute | Self::Churn | Self::NoCertificate => "connections",
+            Self::HalfHandshakes | Self::Silence | Self::Mute | Self::Churn | Self::NoCertificate => "connections",
             Self::BadTokens | Self::Resets | Self::HeaderBombs | Self::BigMessages | Self::HalfCalls => "calls",
             Self::Continuations | Self::Pings | Self::Settings => "frames",
         }

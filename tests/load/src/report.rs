@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::Ending;
 
-/// Endings and times. Reports of several callers can be added up.
+/// Endings and times.
 #[derive(Clone, Default)]
 pub struct Report {
     endings: BTreeMap<String, Histogram<u64>>,
@@ -22,15 +22,6 @@ impl Report {
             None => self.endings.entry(ending.label().to_owned()).or_insert_with(histogram),
         };
         times.saturating_record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
-    }
-
-    /// Adds what another caller has seen in the same time.
-    pub fn add(&mut self, other: &Self) {
-        for (label, times) in &other.endings {
-            // Every histogram here has the same range.
-            let _ = self.endings.entry(label.clone()).or_insert_with(histogram).add(times);
-        }
-        self.elapsed = self.elapsed.max(other.elapsed);
     }
 
     /// Calls of an ending: `right`, `WRONG`, `RESOURCE_EXHAUSTED AT_CAPACITY`.
@@ -98,10 +89,8 @@ mod tests {
     fn endings_are_counted_and_timed_apart() {
         let mut report = Report { elapsed: Duration::from_secs(2), ..Report::default() };
         (1..=100).for_each(|ms| report.record(&Ending::Right, Duration::from_millis(ms)));
-        let mut other = Report::default();
-        other.record(&Ending::Status("UNAVAILABLE DRAINING".into()), Duration::from_secs(1));
-        other.record(&Ending::Right, Duration::from_secs(3));
-        report.add(&other);
+        report.record(&Ending::Status("UNAVAILABLE DRAINING".into()), Duration::from_secs(1));
+        report.record(&Ending::Right, Duration::from_secs(3));
         assert_eq!((report.calls(), report.right(), report.count("UNAVAILABLE DRAINING")), (102, 101, 1));
         assert_eq!(report.percentile("right", 50.0).as_millis(), 51);
         assert_eq!(report.others(), "1 × UNAVAILABLE DRAINING");

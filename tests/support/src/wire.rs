@@ -24,7 +24,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use rustls_pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -135,6 +135,15 @@ pub async fn silent(address: SocketAddr, count: usize) -> Vec<TcpStream> {
 /// Opens `count` connections at once, TLS included where the target has it.
 pub async fn crowd(target: &Target, count: usize) -> Vec<io::Result<Box<dyn Stream>>> {
     join_all((0..count).map(|_| target.connect())).await
+}
+
+/// The bytes that begin a handshake with this target.
+pub fn client_hello(target: &Target) -> Vec<u8> {
+    let name = ServerName::try_from(target.server_name.clone()).unwrap();
+    let mut client = ClientConnection::new(Arc::clone(target.tls.as_ref().unwrap()), name).unwrap();
+    let mut hello = Vec::new();
+    client.write_tls(&mut hello).unwrap();
+    hello
 }
 
 /// Opens a TCP connection and sends bytes. Plaintext HTTP/2 for a TLS listener is [`frames::hello`].

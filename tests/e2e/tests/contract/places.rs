@@ -16,6 +16,9 @@ use crate::ground::{BOUND, becomes, raw, reaches, send};
 
 const FAILED: &str = "credgate_connections_failed_total";
 
+/// The first bytes of a ClientHello of 512.
+const HALF_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+
 #[tokio::test]
 async fn one_source_cannot_take_all_places() {
     let deployment = Deployment::mtls().set("limits.connections_per_source", 5).set("limits.connections", 7);
@@ -59,20 +62,54 @@ async fn connections_that_do_not_authenticate_make_room() {
     reaches(&gateway, FAILED, &[("listener", "control"), ("cause", "no_room")], 8.0).await;
 }
 
-/// T11: a full table of handshakes makes room from its oldest silent entry.
+/// T11: a full table of handshakes makes room from its oldest entry that has not said what it wants; who says nothing at
+/// all is not in it.
 #[tokio::test]
-async fn silent_connections_make_room_for_those_that_speak() {
+async fn slow_handshakes_make_room_and_silent_ones_need_none() {
     let deployment = Deployment::mtls().set("limits.handshakes", 4).set("limits.handshake_timeout", "50s");
     let gateway = deployment.start();
-    let mut silent = wire::silent(gateway.lookup, 12).await;
+    let mut held = wire::silent(gateway.lookup, 12).await;
+    for _ in 0..12 {
+        held.push(wire::shout(gateway.lookup, HALF_HELLO).await.unwrap());
+    }
     reaches(&gateway, FAILED, &[("cause", "no_room")], 8.0).await;
-    becomes(&gateway, "credgate_connections", &[("listener", "lookup")], 4.0).await;
+    becomes(&gateway, "credgate_connections", &[("listener", "lookup")], 16.0).await;
     for _ in 0..6 {
         let client = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
         assert_eq!(client.lookup("2000").await.unwrap(), deployment.nodes.password("2000"));
-        silent.extend(wire::silent(gateway.lookup, 2).await);
+        held.push(wire::shout(gateway.lookup, HALF_HELLO).await.unwrap());
     }
-    reaches(&gateway, FAILED, &[("cause", "no_room")], 20.0).await;
+}
+
+/// A whole ClientHello, and then nothing: a place is lent for half a second where others wait.
+#[tokio::test]
+async fn handshakes_that_stand_still_make_room() {
+    let deployment = Deployment::mtls().set("limits.handshakes", 4).set("limits.handshake_timeout", "50s");
+    let gateway = deployment.start();
+    let hello = wire::client_hello(&deployment.target(gateway.lookup, &deployment.registrar));
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        held.push(wire::shout(gateway.lookup, &hello).await.unwrap());
+    }
+    for _ in 0..4 {
+        let client = Client::open(&deployment, gateway.lookup, &deployment.registrar).await;
+        assert_eq!(client.lookup("2000").await.unwrap(), deployment.nodes.password("2000"));
+        held.push(wire::shout(gateway.lookup, &hello).await.unwrap());
+    }
+    reaches(&gateway, FAILED, &[("cause", "no_room")], 1.0).await;
+}
+
+/// T11 to the letter, with the limits that stand when nobody sets any.
+#[tokio::test]
+async fn four_hundred_silent_connections_keep_nobody_out() {
+    let deployment = Deployment::mtls();
+    let gateway = deployment.start();
+    let _silent = wire::silent(gateway.lookup, 400).await;
+    for _ in 0..5 {
+        let budget = Duration::from_secs(1);
+        let client = Client::dial(&deployment, gateway.lookup, &deployment.registrar, budget).await.unwrap();
+        assert_eq!(client.lookup("2000").await.unwrap(), deployment.nodes.password("2000"));
+    }
 }
 
 /// G9, scaled: everybody comes back in the same moment, and comes again when there was no room.

@@ -1,9 +1,8 @@
 //! Attacks that never come to HTTP/2: slow, without a certificate, or over at once.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use credgate_support::wire::Target;
-use rustls::{ClientConnection, pki_types::ServerName};
+use credgate_support::wire::{Target, client_hello};
 use tokio::{io::AsyncWriteExt as _, time::interval};
 
 use super::{End, refused, to_the_end};
@@ -35,6 +34,18 @@ pub(super) async fn slow(target: &Target) -> End {
     End::closed(sent)
 }
 
+/// A whole ClientHello, and then nothing.
+pub(super) async fn half(target: &Target) -> End {
+    match target.connect_tcp().await {
+        Ok(mut stream) => {
+            let _ = stream.write_all(&client_hello(target)).await;
+            to_the_end(&mut stream).await;
+            End::closed(1)
+        }
+        Err(error) => refused(&error),
+    }
+}
+
 /// What TLS 1.3 lets a client believe until its first call.
 pub(super) async fn without_certificate(caller: &Caller) -> End {
     let caller = caller.clone().without_certificate();
@@ -53,18 +64,6 @@ pub(super) async fn churn(target: &Target) -> End {
         Ok(_) => End { sent: 1, how: "left".to_owned() },
         Err(error) => refused(&error),
     }
-}
-
-fn client_hello(target: &Target) -> Vec<u8> {
-    let mut hello = Vec::new();
-    let name = ServerName::try_from(target.server_name.clone());
-    if let (Some(config), Ok(name)) = (&target.tls, name)
-        && let Ok(mut client) = ClientConnection::new(Arc::clone(config), name)
-    {
-        // Writing to memory does not fail.
-        let _ = client.write_tls(&mut hello);
-    }
-    hello
 }
 
 const BETWEEN_BYTES: Duration = Duration::from_millis(50);
