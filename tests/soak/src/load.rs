@@ -19,6 +19,22 @@ pub fn run(section: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(section);
 }
 
+/// Work on a thread and runtime of its own, so that what it measures waits for nobody else's work.
+pub struct Beside<T>(JoinHandle<T>);
+
+/// Begins it.
+pub fn beside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Beside<T> {
+    Beside(spawn(|| tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)))
+}
+
+impl<T: Send + 'static> Beside<T> {
+    /// What has come of it.
+    pub async fn ended(self) -> T {
+        let ended = tokio::task::spawn_blocking(|| self.0.join()).await.unwrap();
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
 /// Up to `most`, different every time.
 pub fn random(most: Duration) -> Duration {
     let chance = RandomState::new().build_hasher().finish();

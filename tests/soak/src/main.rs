@@ -5,10 +5,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failure here is a failed run")]
 
+mod attacks;
+mod capacity;
 mod databases;
 mod deployments;
 mod drain;
 mod faults;
+mod limiter;
 mod load;
 mod outage;
 mod probe;
@@ -25,7 +28,7 @@ mod writer;
 use std::process::ExitCode;
 
 /// Name of a section, and what it runs.
-const SECTIONS: [(&str, fn()); 18] = [
+const SECTIONS: [(&str, fn()); 21] = [
     ("sizes", sizes::run),
     ("writer", writer::run),
     ("drain", drain::run),
@@ -43,6 +46,9 @@ const SECTIONS: [(&str, fn()); 18] = [
     ("python-venv", python::venv::run),
     ("faults", faults::run),
     ("databases", databases::run),
+    ("attacks", attacks::run),
+    ("capacity", capacity::run),
+    ("limiter", limiter::run),
     ("registrars", registrars::run),
 ];
 
