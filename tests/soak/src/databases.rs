@@ -66,8 +66,9 @@ fn row(runtime: &Runtime, store: &Store, deployment: &Deployment, count: usize, 
     drop(gateway);
     let me = std::process::id();
     let (bare_own, bare_server) = (processor_time(me), store.processor_time());
-    let (bare_p50, bare_p99) = runtime.block_on(bare::lookups(store, deployment, CONNECTIONS));
+    let ((bare_p50, bare_p99), pool) = runtime.block_on(bare::lookups(store, deployment, CONNECTIONS));
     let (bare_own, bare_server) = (processor_time(me) - bare_own, store.processor_time() - bare_server);
+    runtime.block_on(async { drop(pool) });
     let each = |time: Duration| format!("{} µs", time.as_micros() / u128::try_from(LOOKUPS).unwrap());
     let of_server = |time: Duration| if store.is_server() { each(time) } else { "the same".to_owned() };
     format!(

@@ -186,10 +186,11 @@ fn fill_up(ground: &Ground) {
         }
         others
     });
-    database.sql("SET GLOBAL max_connections = 10");
-    database.end_connections();
-    last(FAULT);
-    database.sql("SET GLOBAL max_connections = 60");
+    // In one session: the administrator gets no other one meanwhile.
+    let seconds = FAULT.as_secs();
+    database.sql(&format!(
+        "SET GLOBAL max_connections = 10; KILL USER {READER}; SELECT sleep({seconds}); SET GLOBAL max_connections = 60"
+    ));
     drop(others);
 }
 
