@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     fs,
     net::{IpAddr, SocketAddr},
-    os::unix::fs::PermissionsExt,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{self, Command},
     sync::atomic::{AtomicU8, Ordering},
@@ -198,7 +198,8 @@ pub fn asking(deployment: &Deployment, address: SocketAddr, identity: &Identity)
     [deployment.client_arguments(address, identity), name.to_vec()].concat()
 }
 
-/// A process that does the steps of `unit.py`.
+/// A process that does the steps of `unit.py`, in a group of its own. Its children end with it, or, when it is killed
+/// before, with this value.
 pub struct Unit(pub Process);
 
 impl Unit {
@@ -213,6 +214,7 @@ impl Unit {
     pub fn start_as<S: AsRef<str>>(mut command: Command, steps: impl IntoIterator<Item = S>) -> Self {
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wait/unit.py"));
         command.args(steps.into_iter().map(|step| step.as_ref().to_owned()));
+        command.process_group(0);
         let process = Process::start(command);
         process.stdout.wait_for(|line| ["done", "waits"].contains(&line.text.as_str()), BOUND);
         Self(process)
@@ -241,6 +243,15 @@ impl Unit {
     pub fn child(&self) -> u32 {
         let line = self.0.stdout.wait_for(|line| line.text.starts_with("child "), BOUND);
         line.text[6..].parse().unwrap()
+    }
+}
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        // Only a group that still has a member of ours: its number is nobody else's as long as it has.
+        if self.0.stdout.lines().iter().any(|line| line.text.starts_with("child ")) {
+            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.pid())]).output();
+        }
     }
 }
 

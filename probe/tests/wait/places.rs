@@ -46,8 +46,6 @@ fn an_orphan_on_the_port_does_not_answer_for_its_unit() {
     unit.0.wait(BOUND);
     ground.says_failed("gate");
     let refusal = ended(&wait).refusal();
-    let orphan = unit.child();
-    Command::new("kill").arg(orphan.to_string()).status().unwrap();
     assert!(refusal.contains("last answered HTTP 503, from another program listening on port 7444"), "{refusal}");
 }
 
@@ -62,7 +60,6 @@ fn who_holds_the_far_end_of_the_connection_decides() {
     assert!(wait.is_running());
     wait.terminate();
     assert_eq!(ended(&wait).code, Some(143));
-    Command::new("kill").arg(unit.to_string()).status().unwrap();
 }
 
 /// Two programs share the port: whose answer it is, is chance, so none counts until one of them is gone.
