@@ -23,6 +23,14 @@ struct Sip {
     folder: PathBuf,
 }
 
+impl Drop for Sip {
+    /// Killed, it would leave its own children behind.
+    fn drop(&mut self) {
+        self.process.terminate();
+        self.process.wait(BOUND);
+    }
+}
+
 impl Sip {
     async fn start(deployment: &Deployment, gateway: &Place) -> Self {
         let address = format!("{}:5060", place());
