@@ -37,7 +37,7 @@ enum Pool {
 }
 
 impl Bare {
-    pub fn new(database: &Database, _: &Deployment, connections: usize) -> Self {
+    pub fn new(database: &Database, connections: usize) -> Self {
         let url = database.url(READER, &database.address().to_string());
         Self { kind: database.kind, url, connections: u32::try_from(connections).unwrap() }
     }

@@ -1,9 +1,6 @@
 //! One round of one subject: saturated at 8 and at 64 calls under way, then at half the better rate in an open loop.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use credgate_load::{Closed, Open, Report, closed, open};
 use rustix::time::{ClockId, clock_gettime};
@@ -144,13 +141,6 @@ impl Times {
 pub fn own(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
-}
-
-/// Times a loop of its own.
-pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let began = Instant::now();
-    let done = work();
-    (done, began.elapsed())
 }
 
 fn micros(time: Duration) -> f64 {

@@ -1,11 +1,11 @@
 //! From the start of the process to the line that says it serves.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use credgate_support::process::Process;
 
 use crate::{
-    cores, measure,
+    cores,
     subject::{Kind, deployment},
 };
 
@@ -17,7 +17,9 @@ pub fn print(count: usize) {
         let deployment = deployment(kind, count, None);
         let mut times: Vec<Duration> = (0..STARTS)
             .map(|_| {
-                let (gateway, time) = cores::on_server(|| measure::timed(|| deployment.start()));
+                let began = Instant::now();
+                let gateway = cores::on_server(|| deployment.start());
+                let time = began.elapsed();
                 let process: &Process = &gateway;
                 process.terminate();
                 process.wait(Duration::from_secs(10));

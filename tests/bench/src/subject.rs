@@ -98,9 +98,7 @@ impl Subject {
         let deployment = deployment(kind, count, database.as_ref());
         let server = cores::on_server(|| match kind {
             Kind::Floor | Kind::FloorTasks => floor(&deployment, kind == Kind::FloorTasks),
-            Kind::PostgresBare | Kind::MariadbBare => {
-                Server::Bare(Bare::new(database.as_ref().unwrap(), &deployment, CONNECTIONS))
-            }
+            Kind::PostgresBare | Kind::MariadbBare => Server::Bare(Bare::new(database.as_ref().unwrap(), CONNECTIONS)),
             _ => Server::Gateway(Box::new(deployment.start())),
         });
         let nodes = Arc::new(Nodes::of(&deployment.nodes));

@@ -24,6 +24,7 @@ use std::{
     process::Command,
 };
 
+use credgate_client::{Endpoint, Settings};
 use tempfile::TempDir;
 use toml::Value;
 
@@ -212,6 +213,21 @@ impl Deployment {
             arguments.extend(["--cert".into(), path(&files.cert), "--key".into(), path(&files.key)]);
         }
         arguments
+    }
+
+    /// How a registrar reaches a gateway over TLS with an identity's files, as they stand now.
+    pub fn endpoint(&self, address: SocketAddr, identity: &Identity) -> Endpoint {
+        let files = identity.files.as_ref();
+        let settings = Settings {
+            address: address.to_string(),
+            ca: Some(self.path("ca.pem")),
+            cert: files.map(|files| files.cert.clone()),
+            key: files.map(|files| files.key.clone()),
+            server_name: Some(SERVER_NAME.into()),
+            token_file: identity.token_file.clone(),
+            plaintext: false,
+        };
+        Endpoint::prepare(&settings).unwrap()
     }
 
     /// Starts `credgate serve` and waits until it is ready.

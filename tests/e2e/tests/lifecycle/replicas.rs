@@ -10,11 +10,8 @@ use std::{
     time::Duration,
 };
 
-use credgate_client::{Client, Endpoint, LookupError, Settings};
-use credgate_support::{
-    deployment::{Deployment, Identity, SERVER_NAME},
-    process::Gateway,
-};
+use credgate_client::{Client, Endpoint, LookupError};
+use credgate_support::{deployment::Deployment, process::Gateway};
 use tokio::task::JoinHandle;
 
 use crate::ground::BOUND;
@@ -61,21 +58,6 @@ impl Replica {
     pub fn gateway(&self) -> &Gateway {
         self.gateway.as_ref().unwrap()
     }
-}
-
-/// How a registrar reaches a gateway with an identity's files, as they stand now.
-pub fn endpoint(deployment: &Deployment, address: SocketAddr, identity: &Identity) -> Endpoint {
-    let files = identity.files.as_ref();
-    let settings = Settings {
-        address: address.to_string(),
-        ca: Some(deployment.path("ca.pem")),
-        cert: files.map(|files| files.cert.clone()),
-        key: files.map(|files| files.key.clone()),
-        server_name: Some(SERVER_NAME.into()),
-        token_file: identity.token_file.clone(),
-        plaintext: false,
-    };
-    Endpoint::prepare(&settings).unwrap()
 }
 
 /// A registrar's way to ask: the first gateway, and the other one when that has no answer.

@@ -2,13 +2,13 @@
 
 use credgate_support::deployment::Deployment;
 
-use crate::replicas::{Pair, Registrar, Replica, endpoint};
+use crate::replicas::{Pair, Registrar, Replica};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_lookup_is_answered_right_after_at_most_one_retry() {
     let mut deployment = Deployment::mtls();
     let mut replicas = [Replica::start(&mut deployment), Replica::start(&mut deployment)];
-    let pair = || Pair::new([0, 1].map(|one| endpoint(&deployment, replicas[one].lookup, &deployment.registrar)));
+    let pair = || Pair::new([0, 1].map(|one| deployment.endpoint(replicas[one].lookup, &deployment.registrar)));
     // Several registrars, on connections of their own.
     let registrars: Vec<_> = (0..4).map(|_| Registrar::begin(pair(), "2000")).collect();
     registrars[0].more(20).await;

@@ -14,7 +14,7 @@ use toml::Value;
 
 use crate::{
     ground::BOUND,
-    replicas::{Pair, Registrar, Replica, endpoint},
+    replicas::{Pair, Registrar, Replica},
 };
 
 /// The page's steps in their order, which the test must take one by one.
@@ -52,7 +52,7 @@ impl Site {
     }
 
     fn pair(&self, identity: &Identity) -> Pair {
-        Pair::new([0, 1].map(|one| endpoint(&self.deployment, self.replicas[one].lookup, identity)))
+        Pair::new([0, 1].map(|one| self.deployment.endpoint(self.replicas[one].lookup, identity)))
     }
 
     /// One after the other, behind readiness as the probe of that moment sees it.

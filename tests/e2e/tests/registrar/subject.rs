@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
-use credgate_client::{Answer, Credential, Endpoint, Mode, Password, Policy, Registrar, Settings};
+use credgate_client::{Answer, Credential, Mode, Password, Policy, Registrar};
 use credgate_support::{
     deployment::{Deployment, Identity, SERVER_NAME},
     process::Process,
@@ -94,19 +94,6 @@ impl Subject {
 }
 
 fn rust(deployment: &Deployment, identity: &Identity, places: &[SocketAddr], setup: &Setup) -> Registrar {
-    let endpoint = |address: &SocketAddr| {
-        let files = identity.files.as_ref();
-        let settings = Settings {
-            address: address.to_string(),
-            ca: Some(deployment.path("ca.pem")),
-            cert: files.map(|files| files.cert.clone()),
-            key: files.map(|files| files.key.clone()),
-            server_name: Some(SERVER_NAME.into()),
-            token_file: identity.token_file.clone(),
-            plaintext: false,
-        };
-        Endpoint::prepare(&settings).unwrap()
-    };
     let policy = Policy {
         mode: if setup.mode == "central_first" { Mode::CentralFirst } else { Mode::CacheFirst },
         ttl: Duration::from_secs_f64(setup.ttl),
@@ -114,7 +101,7 @@ fn rust(deployment: &Deployment, identity: &Identity, places: &[SocketAddr], set
         verify_interval: Duration::from_secs_f64(setup.verify_interval),
         ..Policy::default()
     };
-    Registrar::new(places.iter().map(endpoint), policy).unwrap()
+    Registrar::new(places.iter().map(|address| deployment.endpoint(*address, identity)), policy).unwrap()
 }
 
 async fn ask_rust(registrar: &Registrar, question: Question<'_>, node: &str, limit: Duration) -> Said {
