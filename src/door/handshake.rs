@@ -1,19 +1,16 @@
 //! TLS handshakes under way: bounded in number and time, first come, first served.
 //!
-//! Nobody takes a place before the first byte, so those that stay silent cost the others nothing. When all places are
-//! taken, the oldest one that has not sent a whole ClientHello makes room at once, and one whose client stands still behind it
-//! after half a second. Whoever waits for a place is never sent away for a newer one: a crowd that comes back after an
-//! outage gets in bit by bit.
+//! Nobody takes a place before its first byte, so those that stay silent cost the others nothing. When all places are
+//! taken, whoever has kept us waiting for too long makes room: [`HELLO`] for the rest of a ClientHello, [`FLIGHT`] for what
+//! answers ours. The time that we take ourselves counts for nobody, and whoever waits for a place is never sent away for a
+//! newer one: a crowd that comes back after an outage gets in bit by bit.
 
 use std::{
     collections::VecDeque,
     io,
-    ops::Deref,
     pin::pin,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
     time::Duration,
 };
 
@@ -33,27 +30,28 @@ use super::{Failure, verifier};
 #[derive(Debug)]
 pub struct Handshakes {
     places: Arc<Semaphore>,
-    /// Those that have one, oldest first.
-    under_way: Mutex<VecDeque<Arc<UnderWay>>>,
+    /// Those whose client has the word, longest first.
+    waited_for: Mutex<VecDeque<Arc<WaitedFor>>>,
 }
 
-/// A handshake that has a place.
+/// A handshake with a place, whose client has the word.
 #[derive(Debug)]
-struct UnderWay {
-    since: Instant,
-    /// Its ClientHello is whole.
-    spoke: AtomicBool,
+struct WaitedFor {
+    /// From then on it makes room, when others wait.
+    until: Instant,
     told_to_go: CancellationToken,
 }
 
-/// How long a client may stand still behind its ClientHello while others wait: the farthest answer within 300 ms.
-const STANDING: Duration = Duration::from_millis(500);
+/// For the rest of a ClientHello that has begun: its segments are sent at once.
+const HELLO: Duration = Duration::from_millis(50);
+/// For a client's answer to our part: the farthest arrives within 300 ms.
+const FLIGHT: Duration = Duration::from_millis(500);
 
 /// Why a handshake came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
     /// Others waited, and its client stood still.
-    #[error("made room for a newer connection: the table of handshakes is full")]
+    #[error("made room for another: the table of handshakes is full, and its client stood still")]
     NoRoom,
     /// The peer left, or spoke no TLS, or the two could not agree.
     #[error("{error}")]
@@ -98,7 +96,7 @@ impl From<io::Error> for HandshakeError {
 
 impl Handshakes {
     pub fn new(most: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(most)), under_way: Mutex::default() }
+        Self { places: Arc::new(Semaphore::new(most)), waited_for: Mutex::default() }
     }
 
     /// Performs one handshake. The caller bounds it in time.
@@ -110,17 +108,9 @@ impl Handshakes {
         // Not `readable`, which may say so for nothing.
         socket.peek(&mut [0]).await?;
         let _place = self.place().await;
-        let place = self.begin();
-        let handshake = async {
-            let start = LazyConfigAcceptor::new(Acceptor::default(), socket).await?;
-            place.spoke.store(true, Ordering::Relaxed);
-            let (ended, certificate) = verifier::noting(start.into_stream(tls)).await;
-            ended.map_err(|error| HandshakeError::Tls { error, certificate })
-        };
-        tokio::select! {
-            ended = handshake => ended,
-            () = place.told_to_go.cancelled() => Err(HandshakeError::NoRoom),
-        }
+        let start = self.hold(HELLO, LazyConfigAcceptor::new(Acceptor::default(), socket)).await??;
+        let (ended, certificate) = verifier::noting(self.hold(FLIGHT, start.into_stream(tls))).await;
+        ended?.map_err(|error| HandshakeError::Tls { error, certificate })
     }
 
     /// Waits in line, and sees to it that those who stand still make room.
@@ -140,49 +130,52 @@ impl Handshakes {
         }
     }
 
-    /// Tells one to go, if there is one that must; else when there may be.
+    /// Tells one to go, if there is one that must; returns when there may be the next.
     fn make_room(&self) -> Instant {
         let now = Instant::now();
-        let mut under_way = self.lock();
-        let standing = |one: &Arc<UnderWay>| !one.spoke.load(Ordering::Relaxed) || one.since + STANDING <= now;
-        if let Some(oldest) = under_way.iter().position(standing).and_then(|index| under_way.remove(index)) {
+        let mut waited_for = self.lock();
+        let overdue = waited_for.iter().position(|one| one.until <= now);
+        if let Some(one) = overdue.and_then(|index| waited_for.remove(index)) {
             // The place comes back as soon as its task runs.
-            oldest.told_to_go.cancel();
-            return now + STANDING;
+            one.told_to_go.cancel();
         }
-        under_way.front().map_or(now, |oldest| oldest.since) + STANDING
+        waited_for.iter().map(|one| one.until).min().unwrap_or(now + FLIGHT)
     }
 
-    fn begin(&self) -> Place<'_> {
-        let one = Arc::new(UnderWay {
-            since: Instant::now(),
-            spoke: AtomicBool::new(false),
-            told_to_go: CancellationToken::new(),
-        });
+    /// Takes one step of a handshake that has a place. Its client may have `patience` before it has to make room.
+    async fn hold<T>(&self, patience: Duration, step: impl Future<Output = T>) -> Result<T, HandshakeError> {
+        let mut step = pin!(step);
+        // Our own part, and the client's when it is there already.
+        if let Poll::Ready(ended) = futures::poll!(step.as_mut()) {
+            return Ok(ended);
+        }
+        let waiting = self.wait_for_client(patience);
+        tokio::select! {
+            // What has arrived counts, however late we come to read it.
+            biased;
+            ended = step => Ok(ended),
+            () = waiting.one.told_to_go.cancelled() => Err(HandshakeError::NoRoom),
+        }
+    }
+
+    fn wait_for_client(&self, patience: Duration) -> Waiting<'_> {
+        let one = Arc::new(WaitedFor { until: Instant::now() + patience, told_to_go: CancellationToken::new() });
         self.lock().push_back(Arc::clone(&one));
-        Place { table: self, one }
+        Waiting { table: self, one }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<UnderWay>>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<WaitedFor>>> {
+        self.waited_for.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A place in the table, until the handshake has ended.
-struct Place<'a> {
+/// An entry of those that are waited for, until the handshake has ended.
+struct Waiting<'a> {
     table: &'a Handshakes,
-    one: Arc<UnderWay>,
+    one: Arc<WaitedFor>,
 }
 
-impl Deref for Place<'_> {
-    type Target = UnderWay;
-
-    fn deref(&self) -> &UnderWay {
-        &self.one
-    }
-}
-
-impl Drop for Place<'_> {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.table.lock().retain(|one| !Arc::ptr_eq(one, &self.one));
     }
@@ -195,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// The first bytes of a ClientHello, and a whole one of TLS 1.2 that wants what we do not have.
+    /// The first bytes of a ClientHello.
     const HALF: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 
     fn tls() -> Arc<ServerConfig> {
@@ -246,21 +239,25 @@ mod tests {
     async fn whoever_stands_still_makes_room_after_a_while_and_whoever_waits_stays() {
         let table = Arc::new(Handshakes::new(1));
         let _place = table.place().await;
-        let first = table.begin();
-        first.spoke.store(true, Ordering::Relaxed);
+        let standing = table.hold(FLIGHT, std::future::pending::<()>());
         let began = Instant::now();
-        let mut waiting = [(); 3].map(|()| Box::pin(table.place()));
-        for waiter in &mut waiting {
-            assert!(futures::poll!(waiter).is_pending());
+        let waiting = futures::future::join_all([(); 3].map(|()| Box::pin(table.place())));
+        tokio::select! {
+            ended = standing => assert!(matches!(ended, Err(HandshakeError::NoRoom))),
+            _ = waiting => unreachable!("there is one place"),
         }
-        assert!(!first.told_to_go.is_cancelled());
-        let told = async {
-            tokio::select! {
-                () = first.told_to_go.cancelled() => {}
-                _ = futures::future::join_all(&mut waiting) => unreachable!("there is one place"),
-            }
-        };
-        told.await;
-        assert_eq!(began.elapsed().as_millis() / 10, STANDING.as_millis() / 10);
+        assert_eq!(began.elapsed().as_millis() / 10, FLIGHT.as_millis() / 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_arrived_counts_though_its_time_is_over() {
+        let table = Handshakes::new(1);
+        let (arrival, step) = tokio::sync::oneshot::channel();
+        let mut held = pin!(table.hold(HELLO, step));
+        assert!(futures::poll!(held.as_mut()).is_pending());
+        tokio::time::advance(HELLO).await;
+        table.make_room();
+        arrival.send(()).unwrap();
+        assert!(held.await.is_ok());
     }
 }

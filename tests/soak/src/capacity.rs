@@ -10,6 +10,7 @@ use credgate_load::{
 };
 use credgate_support::{
     deployment::Deployment,
+    metrics,
     process::Gateway,
     rawh2::{Connection, Reason, Request},
     scripted::{Behaviour, Script},
@@ -30,7 +31,7 @@ pub fn run() {
     load::run(async {
         println!("500 calls at once, {SLOTS} slots of a provider that takes 1 s, a queue of {QUEUE}:\n");
         println!(
-            "| connections | answered | refused | refusals p50 | p99 | most at a time |\n|---|---|---|---|---|---|"
+            "| connections | answered | refused | refusals p50 | p99 | of them in the gateway for at most 5 ms | most at a time |\n|---|---|---|---|---|---|---|"
         );
         for connections in [1, 500] {
             at_once(connections).await;
@@ -78,7 +79,11 @@ async fn at_once(connections: usize) {
     let most = script.counts().await.most;
     let (p50, p99) = (report.percentile(AT_CAPACITY, 50.0), report.percentile(AT_CAPACITY, 99.0));
     let (right, refused) = (report.right(), report.count(AT_CAPACITY));
-    println!("| {connections} | {right} | {refused} | {} | {} | {most} |", ms(p50), ms(p99));
+    // The client's own part of 500 calls at once is in its times, and not in the gateway's.
+    let page = metrics::scrape(gateway.metrics.unwrap()).await;
+    let labels = [("reason", "AT_CAPACITY"), ("le", "0.005")];
+    let soon = page.value("credgate_lookup_seconds_bucket", &labels).unwrap_or_default();
+    println!("| {connections} | {right} | {refused} | {} | {} | {soon} | {most} |", ms(p50), ms(p99));
     assert_eq!(most, usize::try_from(SLOTS).unwrap(), "so many ran at a time");
     // Whoever comes while a slot comes free may still get in.
     assert!(right >= u64::from(SLOTS) + QUEUE && right + refused == 500, "{report:?}");
@@ -97,12 +102,8 @@ async fn refusals() {
         async move { closed(&caller, &slow_node(), plan).await.unwrap() }
     });
     script.wait_for(|counts| counts.running == usize::try_from(SLOTS).unwrap(), BOUND).await;
-    credgate_support::metrics::wait_for(
-        gateway.metrics.unwrap(),
-        |page| page.sum("credgate_queue", &[]) >= QUEUE as f64,
-        BOUND,
-    )
-    .await;
+    let queue_full = |page: &metrics::Metrics| page.sum("credgate_queue", &[]) >= QUEUE as f64;
+    metrics::wait_for(gateway.metrics.unwrap(), queue_full, BOUND).await;
     let plan = Open { connections: 4, rate: 1000.0, duration: Duration::from_secs(5) };
     let report = beside(async move { open(&caller, &slow_node(), plan).await.unwrap() }).ended().await;
     let (p50, p99) = (report.percentile(AT_CAPACITY, 50.0), report.percentile(AT_CAPACITY, 99.0));
@@ -179,8 +180,9 @@ async fn crowd() {
     let report: Report = crowd.ended().await;
     let time = |percent| ms(report.percentile("right", percent));
     println!(
-        "5,000 clients within a second at a fresh process: all in after {:.1} s; time to the first answer p50 {}, p99 {}; \
+        "{} clients within a second at a fresh process: all in after {:.1} s; time to the first answer p50 {}, p99 {}; \
          {} of {} probes, p99 {}.",
+        report.calls(),
         report.elapsed.as_secs_f64(),
         time(50.0),
         time(99.0),
@@ -188,7 +190,7 @@ async fn crowd() {
         probes.calls(),
         ms(probes.percentile("right", 99.0)),
     );
-    assert_eq!(report.right(), 5000, "{report:?}");
+    assert!(report.calls() >= 5000 && report.right() == report.calls(), "{report:?}");
     assert_eq!(probes.right(), probes.calls(), "{probes:?}");
 }
 
