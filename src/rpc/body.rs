@@ -28,7 +28,7 @@ pub struct RequestBody {
 
 impl From<Incoming> for RequestBody {
     fn from(body: Incoming) -> Self {
-        Self { open: Some(body).filter(|body| !body.is_end_stream()) }
+        Self { open: Some(body) }
     }
 }
 
@@ -41,8 +41,8 @@ impl Body for RequestBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let Some(body) = &mut self.open else { return Poll::Ready(None) };
-        let frame = ready!(Pin::new(body).poll_frame(context));
-        if !matches!(frame, Some(Ok(_))) {
+        let frame = ready!(Pin::new(&mut *body).poll_frame(context));
+        if !matches!(frame, Some(Ok(_))) || body.is_end_stream() {
             self.open = None;
         }
         Poll::Ready(frame)
