@@ -1,6 +1,7 @@
 //! What goes back: one message and trailers, trailers alone, or a stream of the health service.
 
 use std::{
+    mem,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -8,7 +9,7 @@ use std::{
 use bytes::{BufMut as _, Bytes, BytesMut};
 use credgate_proto::LookupCredentialResponse;
 use credgate_provider::Password;
-use http::{HeaderMap, HeaderValue, Response, header::CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, header::CONTENT_TYPE};
 use http_body::{Body, Frame, SizeHint};
 use prost::Message as _;
 use tonic::Status;
@@ -28,8 +29,8 @@ pub enum ReplyBody {
     Found {
         /// Taken when sent.
         message: Option<Bytes>,
-        /// Taken when sent.
-        trailers: Option<HeaderMap>,
+        /// Until they are sent, and made only then: hyper moves what it is given several times.
+        trailers_due: bool,
         /// Told when the message is taken.
         delivery: Option<Box<Delivery>>,
     },
@@ -52,13 +53,15 @@ pub fn found(password: &Password, delivery: Option<Box<Delivery>>) -> Reply {
     message.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
     response.encode_raw(&mut message);
     drop(zeroize::Zeroizing::new(response.password));
-
-    let trailers =
-        HeaderMap::from_iter([(http::HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"))]);
     let message = Some(message.freeze());
-    let mut reply = Response::new(ReplyBody::Found { message, trailers: Some(trailers), delivery });
+    let mut reply = Response::new(ReplyBody::Found { message, trailers_due: true, delivery });
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     reply
+}
+
+/// They end the answer that [`found`] begins.
+fn trailers() -> HeaderMap {
+    HeaderMap::from_iter([(HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"))])
 }
 
 /// The answer to everything else.
@@ -73,7 +76,7 @@ impl Body for ReplyBody {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         match self.get_mut() {
             Self::Empty => Poll::Ready(None),
-            Self::Found { message, trailers, delivery } => {
+            Self::Found { message, trailers_due, delivery } => {
                 let frame = match message.take() {
                     Some(message) => {
                         if let Some(delivery) = delivery.take() {
@@ -81,7 +84,7 @@ impl Body for ReplyBody {
                         }
                         Some(Frame::data(message))
                     }
-                    None => trailers.take().map(Frame::trailers),
+                    None => mem::take(trailers_due).then(|| Frame::trailers(trailers())),
                 };
                 Poll::Ready(frame.map(Ok))
             }
@@ -92,7 +95,7 @@ impl Body for ReplyBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Empty => true,
-            Self::Found { message, trailers, .. } => message.is_none() && trailers.is_none(),
+            Self::Found { message, trailers_due, .. } => message.is_none() && !trailers_due,
             Self::Health(body) => body.is_end_stream(),
         }
     }
