@@ -15,7 +15,8 @@ use std::{
 
 use credgate_provider::{BoxFuture, Deadline, NodeId, Number, Password, Provider, ProviderError, Slot};
 use futures::FutureExt as _;
-use tokio::time::timeout_at;
+
+use crate::within::within;
 
 /// An open provider.
 pub struct Backend {
@@ -79,7 +80,7 @@ async fn contained<'a, T>(
     start: impl FnOnce() -> BoxFuture<'a, Result<T, ProviderError>>,
 ) -> Result<T, ProviderError> {
     let work = AssertUnwindSafe(async { start().await }).catch_unwind();
-    match timeout_at(deadline.at(), work).await {
+    match within(deadline, work).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err(ProviderError::Defect("the provider panicked".into())),
         Err(_) => Err(ProviderError::TimedOut("no answer within the deadline".into())),

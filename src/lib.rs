@@ -31,6 +31,7 @@ pub mod rpc;
 pub mod shutdown;
 pub mod supervisor;
 pub mod telemetry;
+mod within;
 
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use credgate_proto::LookupCredentialRequest;
-use credgate_provider::{Deadline, Detail, NodeId, NodeIdRule, Password, ProviderError};
+use credgate_provider::{Detail, NodeId, NodeIdRule, Password, ProviderError};
 use http::Request;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ use crate::{
     backend::Backend,
     outcome::Outcome,
     principal::Identities,
-    rpc::{self, Caller, Reply, RequestBody, client_timeout},
+    rpc::{self, Caller, Reply, RequestBody},
     shutdown::{Draining, Phases},
     telemetry::{Counted, Delivery, OutcomeLog},
 };
@@ -77,7 +77,7 @@ impl Lookup {
     ) -> Result<(NodeId, Password), Ended> {
         caller.principal.may_look_up()?;
         self.rate.admit(caller.source, caller.principal)?;
-        let deadline = Deadline::new(arrival, client_timeout(request.headers())?, self.timeout);
+        let deadline = rpc::deadline(request.headers(), arrival, self.timeout)?;
         let request: LookupCredentialRequest = rpc::read(request.into_body(), deadline).await?;
         let node = self.node_ids.parse(&request.node_id)?;
         let _in_flight = self.admit()?;

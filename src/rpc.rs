@@ -35,7 +35,8 @@ use crate::{
     telemetry::{Counted, Metrics, Repeats},
 };
 
-pub use timeout::client_timeout;
+pub use timeout::deadline;
+use timeout::client_timeout;
 
 /// The methods we know, for routing and for metric labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use credgate_provider::Deadline;
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use prost::Message;
-use tokio::time::timeout_at;
+
+use crate::within::within;
 
 /// Why a request cannot be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +30,7 @@ pub enum BadRequest {
     /// Wrong length, more than one message, or not the protobuf we know.
     #[error("undecodable message")]
     Undecodable,
-    /// The deadline came before the message was whole, or had passed when it came.
+    /// The deadline came before the message was whole, or nothing of it was left on arrival.
     #[error("message not complete within the deadline")]
     TooLate,
     /// The client reset the stream, or the connection broke.
@@ -62,11 +63,7 @@ where
 }
 
 async fn whole<B: Body<Data = Bytes> + Unpin>(body: B, deadline: Deadline) -> Result<Bytes, BadRequest> {
-    // A body that is there already would win against a deadline that has passed.
-    if deadline.passed() {
-        return Err(BadRequest::TooLate);
-    }
-    timeout_at(deadline.at(), collect(body)).await.unwrap_or(Err(BadRequest::TooLate))
+    within(deadline, collect(body)).await.unwrap_or(Err(BadRequest::TooLate))
 }
 
 async fn collect<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, BadRequest> {

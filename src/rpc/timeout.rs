@@ -1,10 +1,19 @@
-//! The client's own deadline: the `grpc-timeout` header.
+//! The client's own deadline, the `grpc-timeout` header, and the one that is made of it.
 
 use std::time::Duration;
 
+use credgate_provider::Deadline;
 use http::HeaderMap;
+use tokio::time::Instant;
 
 use super::BadRequest;
+
+/// The deadline of a call that arrived at `arrival`: its client's, or `cap` where that is tighter. A message that is there
+/// already would win against one of which nothing is left, so that is told here.
+pub fn deadline(headers: &HeaderMap, arrival: Instant, cap: Duration) -> Result<Deadline, BadRequest> {
+    let deadline = Deadline::new(arrival, client_timeout(headers)?, cap);
+    if deadline.at() > arrival { Ok(deadline) } else { Err(BadRequest::TooLate) }
+}
 
 /// Reads the header: 1 to 8 digits and a unit, H M S m u n ("Timeout" of the gRPC over HTTP/2 protocol description).
 /// Absent means unbounded; malformed or given twice is the client's mistake.
@@ -36,9 +45,12 @@ fn parse(value: &[u8]) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderName, HeaderValue};
     use proptest::prelude::*;
 
     use super::*;
+
+    const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
     #[test]
     fn digits_and_a_unit() {
@@ -55,6 +67,16 @@ mod tests {
         for bad in ["", "m", "1", "1s", "1 m", "-1m", "+1m", "1.5S", "123456789m", "1mm", "0x1S", " 1S", "1S ", "١S"] {
             assert_eq!(parse(bad.as_bytes()), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn no_deadline_is_made_of_nothing() {
+        let (arrival, cap) = (Instant::now(), Duration::from_secs(2));
+        let made = |timeout| deadline(&HeaderMap::from_iter([(TIMEOUT, timeout)]), arrival, cap).map(Deadline::at);
+        assert_eq!(made(HeaderValue::from_static("100m")), Ok(arrival + Duration::from_millis(90)));
+        assert_eq!(made(HeaderValue::from_static("1H")), Ok(arrival + cap));
+        assert_eq!(made(HeaderValue::from_static("0m")), Err(BadRequest::TooLate));
+        assert_eq!(made(HeaderValue::from_static("1")), Err(BadRequest::Headers));
     }
 
     proptest! {
