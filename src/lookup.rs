@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use credgate_proto::LookupCredentialRequest;
 use credgate_provider::{Detail, NodeId, NodeIdRule, Password, ProviderError};
-use http::Request;
+use http::HeaderMap;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
@@ -53,11 +53,12 @@ impl Lookup {
     pub async fn answer(
         &self,
         caller: &Caller,
-        request: Request<RequestBody>,
+        headers: &HeaderMap,
+        body: RequestBody,
         arrival: Instant,
         counted: Counted<'_>,
     ) -> Reply {
-        match self.corridor(caller, request, arrival).await {
+        match self.corridor(caller, headers, body, arrival).await {
             Ok((node, password)) => {
                 counted.end(Outcome::Ok);
                 rpc::found(&password, self.delivery(caller, node))
@@ -72,13 +73,14 @@ impl Lookup {
     async fn corridor(
         &self,
         caller: &Caller,
-        request: Request<RequestBody>,
+        headers: &HeaderMap,
+        body: RequestBody,
         arrival: Instant,
     ) -> Result<(NodeId, Password), Ended> {
         caller.principal.may_look_up()?;
         self.rate.admit(caller.source, caller.principal)?;
-        let deadline = rpc::deadline(request.headers(), arrival, self.timeout)?;
-        let request: LookupCredentialRequest = rpc::read(request.into_body(), deadline).await?;
+        let deadline = rpc::deadline(headers, arrival, self.timeout)?;
+        let request: LookupCredentialRequest = rpc::read(body, deadline).await?;
         let node = self.node_ids.parse(&request.node_id)?;
         let _in_flight = self.admit()?;
         let turn = self.backend.watchdog().admit()?;

@@ -18,9 +18,8 @@ use std::{
 };
 
 use credgate_provider::Deadline;
-use http::{HeaderMap, Method as HttpMethod, Request, Response, header::CONTENT_TYPE};
+use http::{HeaderMap, Method as HttpMethod, Request, Response, header::CONTENT_TYPE, request::Parts};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use tokio::time::Instant;
 use tonic_health::pb::{HealthCheckRequest, health_server::HealthServer};
 use tower::Service as _;
@@ -35,8 +34,8 @@ use crate::{
     telemetry::{Counted, Metrics, Repeats},
 };
 
-pub use timeout::deadline;
 use timeout::client_timeout;
+pub use timeout::deadline;
 
 /// The methods we know, for routing and for metric labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,13 +101,12 @@ pub struct Rpc {
 const HEALTH_MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Rpc {
-    /// Answers one RPC.
-    pub async fn answer(&self, connection: &Connection, request: Request<Incoming>) -> Reply {
+    /// Answers one RPC. Its head comes by reference: it is large, and each future on the way would copy it.
+    pub async fn answer(&self, connection: &Connection, head: &Parts, body: RequestBody) -> Reply {
         let arrival = Instant::now();
-        let request = request.map(RequestBody::from);
-        let method = Method::of(request.uri().path());
+        let method = Method::of(head.uri.path());
         let counted = self.metrics.begin(method, arrival);
-        let principal = match self.identities.authenticate(request.headers(), connection.peer(), SystemTime::now()) {
+        let principal = match self.identities.authenticate(&head.headers, connection.peer(), SystemTime::now()) {
             Ok(principal) => principal,
             Err(refusal) => return self.refuse_stranger(connection, refusal, counted),
         };
@@ -118,12 +116,12 @@ impl Rpc {
             source: connection.peer().address.into(),
             certificate_end: connection.peer().validity.map(|(_, end)| end),
         };
-        if !is_grpc(&request) {
+        if !is_grpc(head) {
             return refuse(counted.end(Outcome::InvalidRequest));
         }
         match (method, &self.lookup) {
-            (Method::Lookup, Some(lookup)) => lookup.answer(&caller, request, arrival, counted).await,
-            (Method::Check | Method::Watch, _) => self.health(caller, request, counted).await,
+            (Method::Lookup, Some(lookup)) => lookup.answer(&caller, &head.headers, body, arrival, counted).await,
+            (Method::Check | Method::Watch, _) => self.health(caller, head, body, counted).await,
             // A probe is told that it may not, wherever it asks.
             (Method::Lookup, None) if principal.may_look_up().is_err() => {
                 refuse(counted.end(Outcome::PermissionDenied))
@@ -143,8 +141,8 @@ impl Rpc {
         refuse(counted.end(Outcome::Unauthenticated))
     }
 
-    async fn health(&self, caller: Caller, request: Request<RequestBody>, counted: Counted<'_>) -> Reply {
-        match self.ask_health(caller, request).await {
+    async fn health(&self, caller: Caller, head: &Parts, body: RequestBody, counted: Counted<'_>) -> Reply {
+        match self.ask_health(caller, head, body).await {
             Ok(response) => {
                 counted.end_health(response.headers());
                 response.map(ReplyBody::from)
@@ -158,11 +156,12 @@ impl Rpc {
     async fn ask_health(
         &self,
         caller: Caller,
-        request: Request<RequestBody>,
+        head: &Parts,
+        body: RequestBody,
     ) -> Result<Response<tonic::body::Body>, BadRequest> {
-        client_timeout(request.headers())?;
-        let (mut parts, body) = request.into_parts();
+        client_timeout(&head.headers)?;
         let body = message::judged::<HealthCheckRequest, _>(body, Deadline::after(HEALTH_MESSAGE_TIMEOUT)).await?;
+        let mut parts = head.clone();
         // It announces what messages may be; this one is uncompressed.
         parts.headers.remove("grpc-encoding");
         parts.extensions.insert(caller);
@@ -174,14 +173,14 @@ impl Rpc {
 }
 
 /// RFC 9113 requests that are gRPC: POST, `application/grpc` with or without a suffix.
-fn is_grpc<B>(request: &Request<B>) -> bool {
+fn is_grpc(head: &Parts) -> bool {
     let content_type = |headers: &HeaderMap| {
         headers.get(CONTENT_TYPE).is_some_and(|value| {
             let rest = value.as_bytes().strip_prefix(b"application/grpc");
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"+") || rest.starts_with(b";"))
         })
     };
-    request.method() == HttpMethod::POST && content_type(request.headers())
+    head.method == HttpMethod::POST && content_type(&head.headers)
 }
 
 /// What hyper is given for every request.

@@ -119,8 +119,9 @@ async fn converse(
     let connection = Arc::new(Connection::new(peer, Arc::clone(&stranger), hall.limits.failed_authentications));
     let answer = service_fn(|request: Request<Incoming>| {
         let (rpc, connection) = (Arc::clone(&hall.rpc), Arc::clone(&connection));
+        let (head, body) = request.into_parts();
         // In a box from the start: hyper moves what it is given several times.
-        Box::pin(async move { Ok::<_, Infallible>(rpc.answer(&connection, request).await) })
+        Box::pin(async move { Ok::<_, Infallible>(rpc.answer(&connection, &head, body.into()).await) })
     });
     let arrivals = Arrivals::default();
     let mut http = pin!(builder(&hall.limits, &arrivals).serve_connection(TokioIo::new(stream), answer));
