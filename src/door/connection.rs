@@ -11,12 +11,13 @@ use std::{
     time::Duration,
 };
 
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use hyper::{Request, body::Incoming, server::conn::http2, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -126,52 +127,58 @@ async fn converse(
     let arrivals = Arrivals::default();
     let mut http = pin!(builder(&hall.limits, &arrivals).serve_connection(TokioIo::new(stream), answer));
     let mut streams = Streams::new(arrivals);
-
-    let mut introduction = pin!(sleep(hall.limits.authentication_timeout));
-    let mut old = pin!(sleep(hall.limits.max_connection_age.map_or(FOREVER, jittered)));
-    let mut leave_by = pin!(sleep(FOREVER));
-    let (mut told, mut judged) = (false, false);
+    // Each is polled only when it has come: a connection wakes for every handful of calls, and none of these concerns them.
+    let mut events: FuturesUnordered<BoxFuture<'_, Event>> = [
+        sleep(hall.limits.authentication_timeout).map(|()| Event::Introduction).boxed(),
+        stranger.told_to_go().map(|()| Event::RoomWanted).boxed(),
+        connection.hopeless.cancelled().map(|()| Event::Hopeless).boxed(),
+        hall.closing.goaway.cancelled().map(|()| Event::GoAway).boxed(),
+        hall.closing.kill.cancelled().map(|()| Event::Kill).boxed(),
+    ]
+    .into_iter()
+    .collect();
+    if let Some(age) = hall.limits.max_connection_age {
+        events.push(sleep(jittered(age)).map(|()| Event::GoAway).boxed());
+    }
     loop {
-        tokio::select! {
+        let event = tokio::select! {
             ended = streams.run(http.as_mut()) => {
                 if let Err(error) = ended && !connection.is_authenticated() {
                     hall.failed(Failure::Gone, &error, address);
                 }
                 return;
             }
-            () = &mut introduction, if !judged => {
-                // Asked only now: a condition on the branch is read when the wait begins, before any RPC has come.
-                if !connection.is_authenticated() {
-                    return hall.failed(Failure::TimedOut, &"no authenticated RPC in time", address);
-                }
-                judged = true;
-            }
-            () = stranger.told_to_go() => return hall.failed(Failure::NoRoom, &MADE_ROOM, address),
-            () = hall.closing.kill.cancelled() => return,
-            () = &mut leave_by => return,
-            () = hall.closing.goaway.cancelled(), if !told => {
-                // Nothing of ours is under way on it, and hyper would wait for a preface that may never come.
-                if !connection.is_authenticated() {
-                    return;
-                }
-                told = true;
+            Some(event) = events.next() => event,
+        };
+        match event {
+            Event::Introduction if connection.is_authenticated() => {}
+            Event::Introduction => return hall.failed(Failure::TimedOut, &"no authenticated RPC in time", address),
+            Event::RoomWanted => return hall.failed(Failure::NoRoom, &MADE_ROOM, address),
+            // Nothing of ours is under way on it, and hyper would wait for a preface that may never come.
+            Event::GoAway if !connection.is_authenticated() => return,
+            Event::GoAway => http.as_mut().graceful_shutdown(),
+            Event::Hopeless => {
                 http.as_mut().graceful_shutdown();
+                events.push(sleep(LAST_WORDS).map(|()| Event::Kill).boxed());
             }
-            () = &mut old, if !told => {
-                told = true;
-                http.as_mut().graceful_shutdown();
-            }
-            () = connection.hopeless.cancelled(), if leave_by.deadline() > Instant::now() + LAST_WORDS => {
-                told = true;
-                http.as_mut().graceful_shutdown();
-                leave_by.as_mut().reset(Instant::now() + LAST_WORDS);
-            }
+            Event::Kill => return,
         }
     }
 }
 
-/// 30 years: what tokio's timer can hold, and nobody sees.
-const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+/// What may end a connection, beside its peer.
+enum Event {
+    /// By now there must have been an authenticated RPC.
+    Introduction,
+    /// A cap is reached.
+    RoomWanted,
+    /// Too many failed authentications in a row.
+    Hopeless,
+    /// It is asked to close: the gateway drains, or it is old.
+    GoAway,
+    /// It is cut.
+    Kill,
+}
 
 /// HTTP/2 settings. A request has under 1 KiB, so everything that could be filled with more is kept small.
 fn builder(limits: &Limits, arrivals: &Arrivals) -> http2::Builder<Arrivals> {
@@ -187,6 +194,8 @@ fn builder(limits: &Limits, arrivals: &Arrivals) -> http2::Builder<Arrivals> {
         .max_pending_accept_reset_streams(limits.pending_resets)
         // Counted over the life of a connection, which may be weeks.
         .max_local_error_reset_streams(1024)
+        // A clock read and a header for each answer, which gRPC has no use for.
+        .auto_date_header(false)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10));
     builder
