@@ -10,6 +10,7 @@ mod peer;
 mod sources;
 mod strangers;
 mod streams;
+mod turns;
 mod verifier;
 
 pub use connection::Connection;

@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    error::Error as _,
     net::SocketAddr,
     pin::pin,
     sync::{
@@ -39,7 +40,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn new(peer: Peer, stranger: Arc<Stranger>, most_failures: u32) -> Self {
+    pub(super) fn new(peer: Peer, stranger: Arc<Stranger>, most_failures: u32) -> Self {
         Self {
             peer,
             stranger,
@@ -73,7 +74,7 @@ impl Connection {
         }
     }
 
-    fn is_authenticated(&self) -> bool {
+    pub(super) fn is_authenticated(&self) -> bool {
         self.authenticated.load(Ordering::Relaxed)
     }
 }
@@ -125,8 +126,9 @@ async fn converse(
         Box::pin(async move { Ok::<_, Infallible>(rpc.answer(&connection, &head, body.into()).await) })
     });
     let arrivals = Arrivals::default();
-    let mut http = pin!(builder(&hall.limits, &arrivals).serve_connection(TokioIo::new(stream), answer));
-    let mut streams = Streams::new(arrivals);
+    let mut streams = Streams::new(arrivals.clone());
+    let io = TokioIo::new(streams.in_turns(stream, &connection));
+    let mut http = pin!(builder(&hall.limits, arrivals).serve_connection(io, answer));
     // Each is polled only when it has come: a connection wakes for every handful of calls, and none of these concerns them.
     let mut events: FuturesUnordered<BoxFuture<'_, Event>> = [
         sleep(hall.limits.authentication_timeout).map(|()| Event::Introduction).boxed(),
@@ -144,7 +146,7 @@ async fn converse(
         let event = tokio::select! {
             ended = streams.run(http.as_mut()) => {
                 if let Err(error) = ended && !connection.is_authenticated() {
-                    hall.failed(Failure::Gone, &error, address);
+                    hall.failed(Failure::Gone, &with_cause(&error), address);
                 }
                 return;
             }
@@ -180,9 +182,14 @@ enum Event {
     Kill,
 }
 
+/// hyper's own words end at "connection error".
+fn with_cause(error: &hyper::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
+
 /// HTTP/2 settings. A request has under 1 KiB, so everything that could be filled with more is kept small.
-fn builder(limits: &Limits, arrivals: &Arrivals) -> http2::Builder<Arrivals> {
-    let mut builder = http2::Builder::new(arrivals.clone());
+fn builder(limits: &Limits, arrivals: Arrivals) -> http2::Builder<Arrivals> {
+    let mut builder = http2::Builder::new(arrivals);
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams_per_connection)

@@ -17,12 +17,18 @@ use std::{
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use hyper::rt::Executor;
 
+use super::{
+    Connection,
+    turns::{InTurns, Turn},
+};
+
 /// Where hyper leaves the calls of a connection.
 #[derive(Clone, Default)]
 pub struct Arrivals(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
 
 /// The calls under way on a connection.
 pub struct Streams {
+    turn: Turn,
     arrivals: Arrivals,
     arrived: Vec<BoxFuture<'static, ()>>,
     waiting: FuturesUnordered<BoxFuture<'static, ()>>,
@@ -31,12 +37,18 @@ pub struct Streams {
 impl Streams {
     /// Those that arrive at `arrivals`.
     pub fn new(arrivals: Arrivals) -> Self {
-        Self { arrivals, arrived: Vec::new(), waiting: FuturesUnordered::new() }
+        Self { turn: Turn::new(), arrivals, arrived: Vec::new(), waiting: FuturesUnordered::new() }
+    }
+
+    /// A connection's stream, read in the turns that [`run`](Self::run) gives it.
+    pub(super) fn in_turns<S>(&self, stream: S, connection: &Arc<Connection>) -> InTurns<S> {
+        self.turn.of(stream, connection)
     }
 
     /// Runs a connection and its calls until the connection ends; what is under way then ends with it.
     pub async fn run<C: Future>(&mut self, mut connection: Pin<&mut C>) -> C::Output {
         poll_fn(|context| {
+            self.turn.next();
             loop {
                 if let Poll::Ready(ended) = connection.as_mut().poll(context) {
                     return Poll::Ready(ended);

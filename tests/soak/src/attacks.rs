@@ -44,8 +44,8 @@ const ATTACKS: [(Kind, usize); 14] = [
 /// Of each attack.
 const TIME: Duration = Duration::from_secs(8);
 
-/// What allocator and tables may keep of all attacks together.
-const FLAT: u64 = 32 << 20;
+/// What a second round of all attacks may keep beyond the first: an allocator has no exact bottom, and a leak has no end.
+const FLAT: u64 = 8 << 20;
 
 pub fn run() {
     load::run(async {
@@ -62,13 +62,16 @@ pub fn run() {
                 row("none", &gateway, seen, Watched::begin(&gateway), "");
             }
         }
-        let calm = Watched::begin(&gateway);
-        for (kind, connections) in ATTACKS {
-            under(&deployment, &gateway, kind, connections).await;
+        let mut kept = Vec::new();
+        for _ in 0..2 {
+            for (kind, connections) in ATTACKS {
+                under(&deployment, &gateway, kind, connections).await;
+            }
+            kept.push(gateway.usage().memory);
         }
-        let kept = gateway.usage().memory.saturating_sub(calm.before.memory);
-        println!("\nMemory kept after all attacks: {} MB.", kept >> 20);
-        assert!(kept < FLAT, "{} MB of memory are kept after the attacks", kept >> 20);
+        let [first, second] = [kept[0], kept[1]].map(|bytes| bytes >> 20);
+        println!("\nMemory after all attacks: {first} MB; after all of them again: {second} MB.");
+        assert!(kept[1] < kept[0] + FLAT, "attacks leave memory behind: {first} MB, then {second} MB");
     });
 }
 
