@@ -3,18 +3,11 @@
 
 use std::sync::Arc;
 
-use credgate_provider::{Detail, NodeId, Password};
+use credgate_provider::{Detail, NodeId, Password, PasswordRule, ProviderError, Slot};
 
-use crate::{
-    mysql, postgres, server,
-    settings::Settings,
-    sqlite,
-    task::{Answer, Bound},
-    url::Location,
-};
+use crate::{mysql, postgres, server, settings::Settings, sqlite, task::Bound, url::Location};
 
 /// An open database.
-#[derive(Clone)]
 pub(crate) enum Backend {
     Sqlite(Arc<sqlite::Backend>),
     Postgres(Arc<server::Backend<postgres::Connection>>),
@@ -52,27 +45,27 @@ impl Backend {
         }
     }
 
-    /// Looks `node` up. Ends when the work has ended, with whatever it held given back or closed.
+    /// Looks `node` up. Dropping the future leaves the work, and with it the slot, to end by itself.
     pub(crate) async fn lookup(
         &self,
-        node: NodeId,
-        rule: credgate_provider::PasswordRule,
+        node: &NodeId,
+        rule: PasswordRule,
         bound: Bound,
-        answer: Answer<Option<Password>>,
-    ) {
+        slot: Slot,
+    ) -> Result<Option<Password>, ProviderError> {
         match self {
-            Self::Sqlite(backend) => backend.lookup(node, rule, bound, answer).await,
-            Self::Postgres(backend) => backend.lookup(node, rule, bound, answer).await,
-            Self::MySql(backend) => backend.lookup(node, rule, bound, answer).await,
+            Self::Sqlite(backend) => backend.lookup(node, rule, bound, slot).await,
+            Self::Postgres(backend) => backend.lookup(node, rule, bound, slot).await,
+            Self::MySql(backend) => backend.lookup(node, rule, bound, slot).await,
         }
     }
 
     /// Whether lookups could be answered now.
-    pub(crate) async fn check(&self, bound: Bound, answer: Answer<()>) {
+    pub(crate) async fn check(&self, bound: Bound) -> Result<(), ProviderError> {
         match self {
-            Self::Sqlite(backend) => backend.check(bound, answer).await,
-            Self::Postgres(backend) => backend.check(bound, answer).await,
-            Self::MySql(backend) => backend.check(bound, answer).await,
+            Self::Sqlite(backend) => backend.check(bound).await,
+            Self::Postgres(backend) => backend.check(bound).await,
+            Self::MySql(backend) => backend.check(bound).await,
         }
     }
 

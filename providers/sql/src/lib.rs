@@ -1,12 +1,12 @@
 //! Provider: credentials from a SQL database, credgate's own schema or one that is there already.
 //!
 //! ```text
-//! settings ──▶ Database ──▶ backend ──┬▶ sqlite ── pool ── connection ── query
-//!     (url)                  (enum)   └▶ server ─ pool ── link ─┬▶ postgres
-//!                              │                                └▶ mysql
+//! settings ──▶ Database ──▶ backend ──┬▶ sqlite ── readers ── source ── connection ── query
+//!     (url)                  (enum)   └▶ server ── pool ── link ─┬▶ postgres
+//!                              │                                 └▶ mysql
 //!                              │
-//!                  task: every statement is a task of its own; it owns the slot and the connection,
-//!                        and the RPC only waits for its answer
+//!                  task: a statement owns its slot and its connection until it has ended, and the RPC only waits
+//!                        for its answer; what it leaves behind ends in a task, or on the reader, by itself
 //!                              │
 //!                  record: at most two rows of the node asked for ──▶ a password, nothing, or a corrupt record
 //!                  vacancy: a table of ours without any row is no answer

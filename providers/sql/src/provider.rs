@@ -1,4 +1,4 @@
-//! The provider contract on top of the backend: each lookup and check becomes a task with its bound.
+//! The provider contract on top of the backend: each lookup and check with its bound.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::timeout_at;
 use crate::{
     backend::{Backend, Refusal, Usage},
     settings::Settings,
-    task::{Bound, NO_ANSWER, ask},
+    task::{Bound, NO_ANSWER},
 };
 
 /// Settings that are known to be good.
@@ -68,19 +68,17 @@ impl Provider for SqlProvider {
         deadline: Deadline,
         slot: Slot,
     ) -> BoxFuture<'a, Result<Option<Password>, ProviderError>> {
-        let (backend, node, rule) = (self.backend.clone(), node.clone(), self.passwords);
         let bound = Bound::of(deadline, self.lookup_timeout);
-        ask(bound, move |answer| async move {
-            backend.lookup(node, rule, bound, answer).await;
-            drop(slot);
-        })
-        .boxed()
+        self.backend.lookup(node, self.passwords, bound, slot).boxed()
     }
 
     fn check(&self, deadline: Deadline) -> BoxFuture<'_, Result<(), ProviderError>> {
-        let backend = self.backend.clone();
-        let bound = Bound::of(deadline, Duration::MAX);
-        ask(bound, move |answer| async move { backend.check(bound, answer).await }).boxed()
+        async move {
+            let bound = Bound::of(deadline, Duration::MAX);
+            let checked = timeout_at(bound.answer, self.backend.check(bound)).await;
+            checked.unwrap_or_else(|_| Err(ProviderError::TimedOut(NO_ANSWER.into())))
+        }
+        .boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

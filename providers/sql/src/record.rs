@@ -39,10 +39,6 @@ impl Matches {
         Self { node, first: None, more: false, incomparable: false }
     }
 
-    pub(crate) fn node(&self) -> &NodeId {
-        &self.node
-    }
-
     /// Takes a row into account. A row whose own node ID differs from the question does not count: a collation, padding
     /// or an integer column (`0200` asked, 200 found) made the database return it. Returns whether to read on.
     pub(crate) fn take(&mut self, record: Record) -> bool {

@@ -12,9 +12,10 @@ mod pool;
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use credgate_provider::{NodeId, Password, PasswordRule, ProviderError};
+use credgate_provider::{NodeId, Password, PasswordRule, ProviderError, Slot};
 use tokio::{
     sync::{Mutex, Semaphore, SemaphorePermit},
+    task::JoinSet,
     time::{self, timeout_at},
 };
 
@@ -25,7 +26,7 @@ use crate::{
     backend::{Refusal, Usage},
     record::Matches,
     settings::Settings,
-    task::{Answer, Bound},
+    task::{Answer, Bound, ask},
     url::Server,
     vacancy::Vacancy,
 };
@@ -81,22 +82,24 @@ impl<L: Link> Backend<L> {
         })
     }
 
+    /// The statement is never torn off in the middle: what is left of it ends in a task of its own.
     pub(crate) async fn lookup(
-        &self,
-        node: NodeId,
+        self: &Arc<Self>,
+        node: &NodeId,
         rule: PasswordRule,
         bound: Bound,
-        answer: Answer<Option<Password>>,
-    ) {
-        let _permit = match self.permit(bound).await {
-            Ok(permit) => permit,
-            Err(error) => return answer.give(Err(error)),
-        };
-        let mut waiting = Some(answer);
-        let rows = self.rows(&node, bound, &mut waiting).await;
-        if let Some(answer) = waiting {
-            answer.give(rows.and_then(|matches| self.vacancy.judge(matches, rule)));
-        }
+        slot: Slot,
+    ) -> Result<Option<Password>, ProviderError> {
+        let (backend, node) = (Arc::clone(self), node.clone());
+        ask(|answer| async move {
+            let mut waiting = Some(answer);
+            let rows = backend.rows(&node, bound, &mut waiting).await;
+            if let Some(answer) = waiting {
+                answer.give(rows.and_then(|matches| backend.vacancy.judge(matches, rule)));
+            }
+            drop(slot);
+        })
+        .await
     }
 
     async fn permit(&self, bound: Bound) -> Result<SemaphorePermit<'_>, ProviderError> {
@@ -117,22 +120,23 @@ impl<L: Link> Backend<L> {
         bound: Bound,
         waiting: &mut Option<Answer<Option<Password>>>,
     ) -> Result<Matches, ProviderError> {
+        let _permit = self.permit(bound).await?;
         if let Some(link) = self.pool.take() {
-            match self.ask(link, node, bound, waiting).await {
+            match self.run(link, node, bound, waiting).await {
                 // Only reads are repeated, and only once.
                 Err(Fault::Gone(_)) if waiting.is_some() => {}
                 other => return other.map_err(ProviderError::from),
             }
         }
         let link = self.connect(bound).await?;
-        Ok(self.ask(link, node, bound, waiting).await?)
+        Ok(self.run(link, node, bound, waiting).await?)
     }
 
     /// One run of the query. The connection goes back if the statement ended well, and is closed otherwise.
     ///
     /// The caller is answered at its own bound. The statement may run on in the server then, until the server ends it:
     /// connection and slot are kept until that is heard, or can be heard no more.
-    async fn ask(
+    async fn run(
         &self,
         mut link: Pooled<L>,
         node: &NodeId,
@@ -200,7 +204,7 @@ impl<L: Link> Backend<L> {
         }
         loop {
             let end = bound.work.min(time::Instant::now() + self.connect_timeout);
-            match timeout_at(end, L::connect(&self.access)).await {
+            match timeout_at(end, self.log_in()).await {
                 Ok(Ok(link)) => {
                     turn.succeeded();
                     return Ok(self.pool.adopt(link));
@@ -218,11 +222,23 @@ impl<L: Link> Backend<L> {
         }
     }
 
-    pub(crate) async fn check(&self, bound: Bound, answer: Answer<()>) {
+    /// In a task of its own: a login computes for milliseconds (SCRAM), and the calls of a registrar's connection share one.
+    async fn log_in(&self) -> Result<L, Fault> {
+        let access = Arc::clone(&self.access);
+        // Given up when nobody waits for it any more.
+        let mut login = JoinSet::new();
+        login.spawn(async move { L::connect(&access).await });
+        match login.join_next().await {
+            Some(Ok(done)) => done,
+            _ => Err(Fault::gone("the login was given up")),
+        }
+    }
+
+    pub(crate) async fn check(&self, bound: Bound) -> Result<(), ProviderError> {
         match timeout_at(bound.work, self.checker.lock()).await {
-            Ok(_) if self.permits.is_closed() => answer.give(Err(ProviderError::Unavailable(CLOSED.into()))),
-            Ok(mut checker) => answer.give(within(bound, self.look(&mut checker)).await.map_err(ProviderError::from)),
-            Err(_) => answer.give(Err(ProviderError::TimedOut("the check before this one still runs".into()))),
+            Ok(_) if self.permits.is_closed() => Err(ProviderError::Unavailable(CLOSED.into())),
+            Ok(mut checker) => Ok(within(bound, self.look(&mut checker)).await?),
+            Err(_) => Err(ProviderError::TimedOut("the check before this one still runs".into())),
         }
     }
 

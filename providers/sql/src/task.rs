@@ -1,12 +1,18 @@
-//! Every statement is a task of its own. Decides when the caller stops waiting and when the work must have ended; the
+//! A statement and whoever waits for it. Decides when the caller stops waiting and when the work must have ended; the
 //! work keeps the slot and the connection until it really has, however long ago the caller left.
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use credgate_provider::{Deadline, ProviderError};
 use tokio::{
-    sync::oneshot,
-    time::{Instant, timeout_at},
+    runtime::Handle,
+    sync::oneshot::{self, error::TryRecvError},
+    time::Instant,
 };
 
 /// The two points in time of one piece of work.
@@ -43,31 +49,68 @@ impl Bound {
 }
 
 impl<T> Answer<T> {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<Result<T, ProviderError>>) {
+        let (answer, given) = oneshot::channel();
+        (Self(answer), given)
+    }
+
     pub(crate) fn give(self, answer: Result<T, ProviderError>) {
         // A caller that left needs no answer.
         let _ = self.0.send(answer);
     }
+
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.0.is_closed()
+    }
 }
 
-/// Starts `work` as a task of its own and waits for its answer. Dropping the returned future leaves the task running.
-pub(crate) async fn ask<T, F>(bound: Bound, work: impl FnOnce(Answer<T>) -> F) -> Result<T, ProviderError>
+/// Does `work` and waits for its answer, which may come before its end. What is left of it then, or when the caller leaves,
+/// goes on in a task of its own: work that nobody interrupts costs none.
+pub(crate) async fn ask<T, F>(work: impl FnOnce(Answer<T>) -> F) -> Result<T, ProviderError>
 where
-    T: Send + 'static,
     F: Future<Output = ()> + Send + 'static,
 {
-    let (answer, given) = oneshot::channel();
-    tokio::spawn(work(Answer(answer)));
-    match timeout_at(bound.answer, given).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err(ProviderError::Defect("a statement's task ended without an answer".into())),
-        Err(_) => Err(ProviderError::TimedOut(NO_ANSWER.into())),
+    let (answer, mut given) = Answer::new();
+    let mut work = Work(Some(Box::pin(work(answer))));
+    poll_fn(|context| {
+        work.advance(context);
+        // Given while the work is advanced and never else, so there is nothing more to be woken by.
+        match given.try_recv() {
+            Ok(answer) => Poll::Ready(answer),
+            Err(TryRecvError::Empty) => Poll::Pending,
+            Err(TryRecvError::Closed) => {
+                Poll::Ready(Err(ProviderError::Defect("a statement's work ended without an answer".into())))
+            }
+        }
+    })
+    .await
+}
+
+/// What is left to do.
+struct Work<F: Future<Output = ()> + Send + 'static>(Option<Pin<Box<F>>>);
+
+impl<F: Future<Output = ()> + Send + 'static> Work<F> {
+    fn advance(&mut self, context: &mut Context<'_>) {
+        // Work that panics is gone.
+        if let Some(mut work) = self.0.take()
+            && work.as_mut().poll(context).is_pending()
+        {
+            self.0 = Some(work);
+        }
+    }
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Drop for Work<F> {
+    fn drop(&mut self) {
+        // Without a runtime nothing could be waited for any more.
+        if let (Some(work), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(work);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::future;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -79,17 +122,33 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn work_that_never_ends_is_answered_for() {
-        let bound = Bound::of(Deadline::after(Duration::from_secs(1)), Duration::from_secs(2));
-        let stuck = ask(bound, |answer: Answer<()>| async move {
-            future::pending::<()>().await;
-            answer.give(Ok(()));
+    #[tokio::test]
+    async fn what_is_left_of_the_work_goes_on_without_its_caller() {
+        let (go, gone) = oneshot::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let early = ask(|answer: Answer<u8>| async move {
+            answer.give(Ok(1));
+            gone.await.unwrap();
+            tell.send(()).unwrap();
         });
-        assert!(matches!(stuck.await, Err(ProviderError::TimedOut(_))));
-        assert!(matches!(
-            ask(bound, |_: Answer<()>| async {}).await,
-            Err(ProviderError::Defect(_) | ProviderError::TimedOut(_))
-        ));
+        assert_eq!(early.await.unwrap(), 1);
+        go.send(()).unwrap();
+        told.await.unwrap();
+
+        let (go, gone) = oneshot::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let mut left = Box::pin(ask(|answer: Answer<u8>| async move {
+            gone.await.unwrap();
+            tell.send(answer.is_wanted()).unwrap();
+        }));
+        assert!(futures::poll!(&mut left).is_pending());
+        drop(left);
+        go.send(()).unwrap();
+        assert!(!told.await.unwrap(), "nobody waits for it");
+    }
+
+    #[tokio::test]
+    async fn work_without_an_answer_is_a_defect() {
+        assert!(matches!(ask(|_: Answer<()>| async {}).await, Err(ProviderError::Defect(_))));
     }
 }

@@ -57,7 +57,7 @@ fn store() -> Store {
     Store::with(&format!("{TABLE}; INSERT INTO nodes VALUES ('2000', 'secret', 1), ('6666', 'late', 1)"))
 }
 
-/// The threads of connections: how many there are, and how many of them are running on a processor.
+/// The threads that read: how many there are, and how many of them are running on a processor.
 fn threads() -> (usize, usize) {
     let mut count = (0, 0);
     for task in fs::read_dir("/proc/self/task").unwrap() {
@@ -76,7 +76,7 @@ async fn four_statements_without_end_on_a_pool_of_four() {
     let _alone = ALONE.lock().await;
     let store = store();
     let provider: Arc<dyn Provider> = store.open(TRAP).await.into();
-    assert_eq!(threads().0, 1, "the check's own connection");
+    assert_eq!(threads().0, 0, "they start when there is something to read");
     for round in 0..3 {
         let slots = Slots::new();
         let start = Instant::now();
@@ -99,13 +99,13 @@ async fn four_statements_without_end_on_a_pool_of_four() {
         check(&*provider).await.unwrap();
         slots.all_back().await;
         assert!(start.elapsed() < Duration::from_millis(1000), "round {round}: {:?}", start.elapsed());
-        // A thread says that its connection is closed, and then ends.
         let ended = async {
-            while threads() != (1, 0) {
+            while threads().1 != 0 {
                 tokio::task::yield_now().await;
             }
         };
-        timeout(Duration::from_secs(1), ended).await.expect("a thread of a stuck statement still runs");
+        timeout(Duration::from_secs(1), ended).await.expect("a stuck statement still runs");
+        assert!(threads().0 <= 4, "no more than there may be connections");
 
         let start = Instant::now();
         for _ in 0..30 {
@@ -129,7 +129,7 @@ async fn when_every_connection_is_busy_a_lookup_waits_in_time_and_a_check_not_at
             provider.lookup(&node("6666"), Deadline::after(TIMEOUT), slots.slot()).await
         }));
     }
-    while threads().0 < 5 {
+    while threads().0 < 4 {
         tokio::task::yield_now().await;
     }
     let start = Instant::now();
@@ -148,6 +148,35 @@ async fn when_every_connection_is_busy_a_lookup_waits_in_time_and_a_check_not_at
     assert!(interrupted, "the innermost sentence arrives before the caller gives up");
     slots.all_back().await;
     provider.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_without_end_holds_up_nobody_else() {
+    let _alone = ALONE.lock().await;
+    let store = store();
+    let provider: Arc<dyn Provider> = store.open(TRAP).await.into();
+    let slots = Slots::new();
+    let stuck = tokio::spawn({
+        let (provider, slots) = (Arc::clone(&provider), slots.clone());
+        async move { provider.lookup(&node("6666"), Deadline::after(Duration::from_secs(1)), slots.slot()).await }
+    });
+    while threads().1 < 1 {
+        tokio::task::yield_now().await;
+    }
+    let start = Instant::now();
+    for _ in 0..100 {
+        assert_eq!(get(&*provider, "2000").await, "secret");
+    }
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+    assert!(matches!(stuck.await.unwrap(), Err(ProviderError::TimedOut(_))));
+    slots.all_back().await;
+    provider.close().await;
+    let ended = async {
+        while threads().0 != 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(1), ended).await.expect("a thread outlives the provider");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

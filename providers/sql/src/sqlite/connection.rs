@@ -1,25 +1,22 @@
-//! One SQLite connection: read-only, and interrupted at the bound of the work it does.
+//! One SQLite connection: read-only, and interrupted at the bound of the work it does. Every call here blocks: only threads
+//! that may wait come here.
 //!
 //! SQLite has no statement timeout, and the thread of an abandoned statement would run on for as long as it likes. So
 //! every connection has a progress handler that compares the clock with a bound, and waits for locks in short slices:
 //! nothing it does lasts longer than its bound plus one slice, whoever has stopped waiting.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
 use credgate_provider::NodeId;
-use futures::{FutureExt, TryStreamExt, future::BoxFuture};
-use sqlx::{
-    ConnectOptions, Connection as _, Decode, Row, SqlStr, Sqlite, SqliteConnection, TypeInfo, ValueRef,
-    sqlite::{SqliteConnectOptions, SqliteRow},
-};
-use tokio::time;
+use rusqlite::{OpenFlags, Row, types::ValueRef};
 use zeroize::Zeroizing;
 
 use super::{fault::Fault, query::Query};
@@ -31,19 +28,19 @@ use crate::{
 /// How to reach the database.
 #[derive(Debug)]
 pub(crate) struct Access {
-    options: SqliteConnectOptions,
+    path: PathBuf,
     /// How long one attempt waits for a lock.
     slice: Duration,
 }
 
 /// A connection whose statements end at a bound.
 pub(crate) struct Connection {
-    inner: SqliteConnection,
+    inner: rusqlite::Connection,
     interrupt: Interrupt,
     access: Arc<Access>,
 }
 
-/// The point in time after which the connection's thread stops what it does.
+/// The point in time after which the connection stops what it does.
 #[derive(Clone)]
 struct Interrupt {
     start: Instant,
@@ -63,112 +60,87 @@ impl Access {
     /// A tenth of `lookup.timeout` per wait for a lock, and 100 ms at most.
     pub(crate) fn new(path: &Path, lookup_timeout: Duration) -> Self {
         let slice = (lookup_timeout / 10).clamp(Duration::from_millis(1), LONGEST_SLICE);
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .read_only(true)
-            .busy_timeout(slice)
-            // Rows are looked at one by one; two of them are enough to know.
-            .row_buffer_size(2)
-            .thread_name(|number| format!("sqlite-{number}"))
-            .disable_statement_logging();
-        Self { options, slice }
+        Self { path: path.to_owned(), slice }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.options.get_filename()
+        &self.path
     }
 }
 
 impl Connection {
-    pub(crate) async fn open(access: &Arc<Access>) -> Result<Self, Fault> {
-        Self::connect(access).await.map_err(|error| Fault::of(&error, access.path()))
+    pub(crate) fn open(access: &Arc<Access>) -> Result<Self, Fault> {
+        Self::connect(access).map_err(|error| Fault::of(&error, &access.path))
     }
 
-    async fn connect(access: &Arc<Access>) -> Result<Self, sqlx::Error> {
-        let mut inner = access.options.connect().await?;
+    fn connect(access: &Arc<Access>) -> rusqlite::Result<Self> {
+        // One thread at a time uses it, so SQLite need not lock it; and the path is a path, not a URI.
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let inner = rusqlite::Connection::open_with_flags(&access.path, flags)?;
+        inner.busy_timeout(access.slice)?;
         let interrupt = Interrupt { start: Instant::now(), at: Arc::new(AtomicU64::new(u64::MAX)) };
         let watch = interrupt.clone();
-        inner.lock_handle().await?.set_progress_handler(INSTRUCTIONS_PER_LOOK, move || !watch.is_due());
+        inner.progress_handler(INSTRUCTIONS_PER_LOOK, Some(move || watch.is_due()))?;
         Ok(Self { inner, interrupt, access: Arc::clone(access) })
     }
 
     /// Runs `statement`, again and again while the database is locked, until the bound.
-    pub(crate) async fn run<T>(
-        &mut self,
+    #[expect(clippy::disallowed_methods, reason = "nobody tells that a lock is free, and this thread is no runtime's")]
+    pub(crate) fn run<T>(
+        &self,
         bound: Bound,
-        mut statement: impl for<'c> FnMut(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, sqlx::Error>>,
+        statement: impl Fn(&rusqlite::Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Fault> {
-        self.interrupt.set(bound.work);
+        self.interrupt.set(bound);
         loop {
-            let fault = match statement(&mut self.inner).await {
+            let fault = match statement(&self.inner) {
                 Ok(value) => return Ok(value),
-                Err(error) => Fault::of(&error, self.access.path()),
+                Err(error) => Fault::of(&error, &self.access.path),
             };
             // A last attempt must not outlast the bound: the caller is to hear who held the lock.
-            let last = time::Instant::now() + self.access.slice + PAUSE >= bound.work;
+            let last = Instant::now() + self.access.slice + PAUSE >= bound.work.into_std();
             if last || !matches!(fault, Fault::Locked(_)) {
                 return Err(fault);
             }
-            time::sleep(PAUSE).await;
+            thread::sleep(PAUSE);
         }
     }
 
     /// `delete`, `wal`, …
-    pub(crate) async fn journal_mode(&mut self, bound: Bound) -> Result<String, Fault> {
-        self.run(bound, |connection| sqlx::query_scalar("PRAGMA journal_mode").fetch_one(connection).boxed()).await
+    pub(crate) fn journal_mode(&self, bound: Bound) -> Result<String, Fault> {
+        self.run(bound, |connection| connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)))
     }
 
-    /// Asks for the rows of one node.
-    pub(crate) async fn rows(&mut self, query: &Query, node: &NodeId, bound: Bound) -> Result<Matches, Fault> {
+    /// Asks for the rows of one node; two of them are enough to know.
+    pub(crate) fn rows(&self, query: &Query, node: &NodeId, bound: Bound) -> Result<Matches, Fault> {
         self.run(bound, |connection| {
-            let (sql, with_enabled, matches) = (query.sql.clone(), query.with_enabled, Matches::of(node.clone()));
-            read(connection, sql, with_enabled, matches).boxed()
+            let mut statement = connection.prepare_cached(&query.sql)?;
+            let mut rows = statement.query([node.as_str()])?;
+            let mut matches = Matches::of(node.clone());
+            while let Some(row) = rows.next()? {
+                let enabled = if query.with_enabled { Some(cell(row, 2)?) } else { None };
+                if !matches.take(Record { node_id: cell(row, 0)?, password: cell(row, 1)?, enabled }) {
+                    break;
+                }
+            }
+            Ok(matches)
         })
-        .await
     }
-
-    /// Ends the connection; returns when its thread has ended what it was doing.
-    pub(crate) async fn close(self) {
-        // It is gone either way.
-        let _ = self.inner.close().await;
-    }
-}
-
-/// One run of the query; two rows of the node are enough to know. `matches` is new for each run.
-async fn read(
-    connection: &mut SqliteConnection,
-    sql: SqlStr,
-    with_enabled: bool,
-    mut matches: Matches,
-) -> Result<Matches, sqlx::Error> {
-    let mut rows = sqlx::query(sql).bind(matches.node().as_str().to_owned()).fetch(connection);
-    while let Some(row) = rows.try_next().await? {
-        let enabled = if with_enabled { Some(cell(&row, 2)?) } else { None };
-        if !matches.take(Record { node_id: cell(&row, 0)?, password: cell(&row, 1)?, enabled }) {
-            break;
-        }
-    }
-    drop(rows);
-    Ok(matches)
 }
 
 /// The type is that of the value: a column's declared type binds nothing in SQLite.
-fn cell(row: &SqliteRow, column: usize) -> Result<Cell, sqlx::Error> {
-    let value = row.try_get_raw(column)?;
-    if value.is_null() {
-        return Ok(Cell::Null);
-    }
-    let cell = match value.type_info().name() {
-        "INTEGER" => <i64 as Decode<Sqlite>>::decode(value).map(Cell::Integer),
-        "TEXT" | "BLOB" => <&[u8] as Decode<Sqlite>>::decode(value).map(|b| Cell::Text(Zeroizing::new(b.to_vec()))),
-        _ => Ok(Cell::Other),
-    };
-    cell.map_err(sqlx::Error::Decode)
+fn cell(row: &Row<'_>, column: usize) -> rusqlite::Result<Cell> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Cell::Text(Zeroizing::new(bytes.to_vec())),
+        ValueRef::Real(_) => Cell::Other,
+    })
 }
 
 impl Interrupt {
-    fn set(&self, at: time::Instant) {
-        let after = at.into_std().saturating_duration_since(self.start);
+    fn set(&self, bound: Bound) {
+        let after = bound.work.into_std().saturating_duration_since(self.start);
         self.at.store(u64::try_from(after.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 

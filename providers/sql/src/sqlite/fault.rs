@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use credgate_provider::ProviderError;
+use rusqlite::Error;
 
 use super::file;
 use crate::backend::Refusal;
@@ -40,16 +41,10 @@ mod code {
 }
 
 impl Fault {
-    /// Classifies what sqlx returned for the database at `path`.
-    pub(crate) fn of(error: &sqlx::Error, path: &Path) -> Self {
+    /// Classifies what went wrong with the database at `path`.
+    pub(crate) fn of(error: &Error, path: &Path) -> Self {
         let Some(number) = number(error) else {
-            return match error {
-                sqlx::Error::Database(other) => Self::Refused(other.message().to_owned()),
-                // What sqlx does not bind: a parameter with a name.
-                sqlx::Error::Protocol(_) => Self::Statement("its parameter must be written ? (or ?1)".to_owned()),
-                sqlx::Error::WorkerCrashed => Self::Refused("the thread of an SQLite connection has ended".to_owned()),
-                other => Self::Refused(format!("{}: {other}", path.display())),
-            };
+            return Self::Refused(format!("{}: {error}", path.display()));
         };
         let shown = path.display();
         let sentence = match number & 0xff {
@@ -98,25 +93,31 @@ impl From<Fault> for Refusal {
 }
 
 /// Whether the text of the statement is what is wrong.
-pub(crate) fn is_about_the_text(error: &sqlx::Error) -> bool {
+pub(crate) fn is_about_the_text(error: &Error) -> bool {
     number(error) == Some(code::ERROR)
 }
 
 /// Whether a write was refused: the file, its folder or its file system may not be written.
-pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
+pub(crate) fn is_read_only(error: &Error) -> bool {
     number(error).is_some_and(|number| matches!(number & 0xff, code::READONLY | code::CANTOPEN))
 }
 
 /// Whether the database says that a table is not there.
-pub(crate) fn no_such_table(error: &sqlx::Error) -> bool {
+pub(crate) fn no_such_table(error: &Error) -> bool {
     message(error).starts_with("no such table")
 }
 
-fn number(error: &sqlx::Error) -> Option<i32> {
-    error.as_database_error()?.code()?.parse().ok()
+fn number(error: &Error) -> Option<i32> {
+    match error {
+        Error::SqliteFailure(failure, _) | Error::SqlInputError { error: failure, .. } => Some(failure.extended_code),
+        _ => None,
+    }
 }
 
 /// SQLite's own words. They name tables, columns and tokens of the query, never a bound value.
-pub(crate) fn message(error: &sqlx::Error) -> &str {
-    error.as_database_error().map_or("", |error| error.message())
+pub(crate) fn message(error: &Error) -> &str {
+    match error {
+        Error::SqliteFailure(_, Some(text)) | Error::SqlInputError { msg: text, .. } => text,
+        _ => "",
+    }
 }

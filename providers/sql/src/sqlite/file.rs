@@ -4,7 +4,7 @@
 
 use std::{
     ffi::OsString,
-    io,
+    fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -23,8 +23,8 @@ pub(crate) struct FileId {
 
 impl FileId {
     /// Of the file that stands under this name now.
-    pub(crate) async fn of(path: &Path) -> io::Result<Self> {
-        let metadata = tokio::fs::metadata(path).await?;
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "not a regular file"));
         }
@@ -33,9 +33,9 @@ impl FileId {
 }
 
 /// The log of a database in WAL mode. SQLite names it after the file that a symbolic link points to.
-pub(crate) async fn log_of(path: &Path) -> Option<FileId> {
-    let real = tokio::fs::canonicalize(path).await.ok()?;
-    FileId::of(&beside(&real, "-wal")).await.ok()
+pub(crate) fn log_of(path: &Path) -> Option<FileId> {
+    let real = fs::canonicalize(path).ok()?;
+    FileId::of(&beside(&real, "-wal")).ok()
 }
 
 /// `nodes.db-wal` beside `nodes.db`.

@@ -1,11 +1,9 @@
-//! How `credgate import` stages rows in SQLite: in a temporary table in memory, a thousand per statement.
+//! How `credgate import` stages rows in SQLite: in a temporary table in memory.
 
-use sqlx::{AssertSqlSafe, SqlSafeStr, SqliteConnection};
+use credgate_provider::Password;
+use rusqlite::{Connection, params};
 
-use crate::{
-    import::{NodeRow, Progress},
-    writer::Meter,
-};
+use crate::import::NodeRow;
 
 pub(super) const COUNT: &str = "SELECT count(*), count(node.node_id), \
     coalesce(sum(node.node_id IS NOT NULL AND staged.password IS node.password AND staged.enabled = node.enabled), 0) \
@@ -16,46 +14,22 @@ pub(super) const WRITE: &str = "INSERT INTO credgate_nodes (node_id, password, e
     ON CONFLICT (node_id) DO UPDATE SET password = excluded.password, enabled = excluded.enabled \
     WHERE credgate_nodes.password IS NOT excluded.password OR credgate_nodes.enabled <> excluded.enabled";
 
-/// Four bound values each, of the 32766 that SQLite takes in one statement.
-const ROWS_PER_STATEMENT: usize = 1000;
 /// Rows between two calls of the meter.
-const ROWS_PER_CALL: usize = 10 * ROWS_PER_STATEMENT;
+pub(super) const ROWS_PER_CALL: usize = 10_000;
 
-/// Passwords are not to be written to a temporary file, and an exclusive lock is not to be taken before the end (which
-/// is what a cache that spills does outside WAL mode).
-pub(super) async fn stage(
-    connection: &mut SqliteConnection,
-    rows: &[NodeRow],
-    meter: &mut Meter<'_>,
-) -> Result<(), sqlx::Error> {
-    for statement in [
-        "PRAGMA temp_store = MEMORY",
-        "PRAGMA cache_spill = OFF",
-        "CREATE TEMP TABLE credgate_staged (node_id TEXT NOT NULL PRIMARY KEY, password TEXT, enabled INTEGER, line INTEGER) \
-         WITHOUT ROWID",
-        // One transaction for all of it: the temporary table alone, nothing of the file is locked.
-        "BEGIN",
-    ] {
-        sqlx::query(statement).execute(&mut *connection).await?;
+/// Makes the table. Passwords are not to be written to a temporary file, and an exclusive lock is not to be taken before the
+/// end (which is what a cache that spills does outside WAL mode). One transaction for all rows: the temporary table alone,
+/// nothing of the file is locked.
+pub(super) const BEGIN: &str = "PRAGMA temp_store = MEMORY; PRAGMA cache_spill = OFF; \
+    CREATE TEMP TABLE credgate_staged (node_id TEXT NOT NULL PRIMARY KEY, password TEXT, enabled INTEGER, line INTEGER) \
+    WITHOUT ROWID; BEGIN";
+
+pub(super) fn stage(connection: &Connection, rows: &[NodeRow]) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached("INSERT INTO credgate_staged VALUES (?, ?, ?, ?)")?;
+    for row in rows {
+        let password = row.password.as_ref().map(Password::expose);
+        let line = i64::try_from(row.line).unwrap_or(i64::MAX);
+        insert.execute(params![row.node_id.as_str(), password, row.enabled, line])?;
     }
-    for (index, piece) in rows.chunks(ROWS_PER_STATEMENT).enumerate() {
-        let done = index * ROWS_PER_STATEMENT;
-        if done.is_multiple_of(ROWS_PER_CALL) {
-            meter(Progress::Rows { done, of: rows.len() });
-        }
-        let values = vec!["(?,?,?,?)"; piece.len()].join(",");
-        let sql = AssertSqlSafe(format!("INSERT INTO credgate_staged VALUES {values}")).into_sql_str();
-        let mut insert = sqlx::query(sql);
-        for row in piece {
-            insert = insert
-                .bind(row.node_id.as_str().to_owned())
-                .bind(row.password.as_ref().map(|password| password.expose().to_owned()))
-                .bind(row.enabled)
-                .bind(i64::try_from(row.line).unwrap_or(i64::MAX));
-        }
-        insert.execute(&mut *connection).await?;
-    }
-    sqlx::query("COMMIT").execute(&mut *connection).await?;
-    meter(Progress::Rows { done: rows.len(), of: rows.len() });
     Ok(())
 }

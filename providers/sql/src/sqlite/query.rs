@@ -6,11 +6,7 @@
 
 use std::sync::Arc;
 
-use futures::FutureExt;
-use sqlx::{
-    AssertSqlSafe, Column, Either, Executor, SqlSafeStr, SqlStr, SqliteConnection, Statement, TypeInfo,
-    sqlite::{SqliteColumn, SqliteStatement},
-};
+use rusqlite::{Column, OptionalExtension, Statement};
 
 use super::{
     connection::{Access, Connection},
@@ -21,7 +17,7 @@ use crate::{schema, task::Bound};
 /// A statement whose columns are node_id, password and, if there is one, enabled.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
-    pub(crate) sql: SqlStr,
+    pub(crate) sql: Arc<str>,
     pub(crate) with_enabled: bool,
 }
 
@@ -36,16 +32,11 @@ type Unsuitable = String;
 
 impl Query {
     /// The statement to run on this database, made sure of as far as the database can tell without running it.
-    pub(crate) async fn settle(
-        configured: Option<&Arc<str>>,
-        connection: &mut Connection,
-        bound: Bound,
-    ) -> Result<Self, Fault> {
+    pub(crate) fn settle(configured: Option<&str>, connection: &Connection, bound: Bound) -> Result<Self, Fault> {
         match configured {
-            None => Ok(Self { sql: SqlStr::from_static(OWN), with_enabled: true }),
+            None => Ok(Self { sql: OWN.into(), with_enabled: true }),
             Some(text) => connection
-                .run(bound, |connection| inspect(connection, Arc::clone(text)).boxed())
-                .await
+                .run(bound, |connection| inspect(connection, text))
                 .map_err(|fault| in_query(fault, "cannot be prepared"))?
                 .map_err(Fault::Query),
         }
@@ -53,89 +44,89 @@ impl Query {
 
     /// Runs what a lookup would run, for no node at all; with credgate's own schema also compares its version. Returns
     /// whether there is a node; of an operator's query nothing else can be known.
-    pub(crate) async fn prove(
+    pub(crate) fn prove(
         &self,
         own_schema: bool,
-        connection: &mut Connection,
+        connection: &Connection,
         access: &Access,
         bound: Bound,
     ) -> Result<bool, Fault> {
         if own_schema {
-            let found = connection.run(bound, |connection| version(connection).boxed()).await?;
+            let found = connection.run(bound, version)?;
             schema::readable(&found).map_err(|text| Fault::Refused(format!("{} {text}", access.path().display())))?;
         }
         connection
-            .run(bound, |connection| {
-                let sql = self.sql.clone();
-                async move {
-                    sqlx::query(sql).bind(NOBODY).fetch_optional(connection).await?;
-                    Ok(())
-                }
-                .boxed()
-            })
-            .await
+            .run(bound, |connection| connection.prepare_cached(&self.sql)?.query_row([NOBODY], |_| Ok(())).optional())
             .map_err(|fault| if own_schema { fault } else { in_query(fault, "cannot be run") })?;
         if !own_schema {
             return Ok(true);
         }
-        connection.run(bound, |connection| sqlx::query_scalar(ANY).fetch_one(connection).boxed()).await
+        connection.run(bound, |connection| connection.prepare_cached(ANY)?.query_row([], |row| row.get(0)))
     }
 }
 
 /// What stands in `credgate_schema`: rows of (version, min_reader); none when there is no such table.
-pub(crate) async fn version(connection: &mut SqliteConnection) -> Result<Vec<(i64, i64)>, sqlx::Error> {
-    match sqlx::query_as("SELECT version, min_reader FROM credgate_schema").fetch_all(connection).await {
+pub(crate) fn version(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, i64)>> {
+    let rows = || {
+        let mut statement = connection.prepare("SELECT version, min_reader FROM credgate_schema")?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    match rows() {
         Err(error) if fault::no_such_table(&error) => Ok(Vec::new()),
         other => other,
     }
 }
 
-async fn inspect(connection: &mut SqliteConnection, text: Arc<str>) -> Result<Result<Query, Unsuitable>, sqlx::Error> {
+fn inspect(connection: &rusqlite::Connection, text: &str) -> rusqlite::Result<Result<Query, Unsuitable>> {
     let given = text.trim().trim_end_matches(';').trim_end();
-    let statement = (&mut *connection).prepare(AssertSqlSafe(given).into_sql_str()).await?;
-    let with_enabled = match suitable(&statement) {
-        Ok(with_enabled) => with_enabled,
-        Err(unsuitable) => return Ok(Err(unsuitable)),
+    let with_enabled = match connection.prepare(given) {
+        Err(rusqlite::Error::MultipleStatement) => return Ok(Err(not_one("another statement follows"))),
+        other => match suitable(&other?) {
+            Ok(with_enabled) => with_enabled,
+            Err(unsuitable) => return Ok(Err(unsuitable)),
+        },
     };
     let enabled = if with_enabled { ", enabled" } else { "" };
     // The line break ends a comment at the end of the query.
-    let sql = AssertSqlSafe(Arc::<str>::from(format!("SELECT node_id, password{enabled} FROM (\n{given}\n)")));
-    let sql = sql.into_sql_str();
-    Ok(match (&mut *connection).prepare(sql.clone()).await {
-        Ok(_) => Ok(Query { sql, with_enabled }),
-        Err(error) if fault::is_about_the_text(&error) => {
-            Err(format!("must be one SELECT and nothing else: {}", fault::message(&error)))
-        }
-        Err(error) => return Err(error),
-    })
+    let sql = format!("SELECT node_id, password{enabled} FROM (\n{given}\n)");
+    match connection.prepare(&sql).map(drop) {
+        Ok(()) => Ok(Ok(Query { sql: sql.into(), with_enabled })),
+        Err(error) if fault::is_about_the_text(&error) => Ok(Err(not_one(fault::message(&error)))),
+        Err(error) => Err(error),
+    }
+}
+
+fn not_one(why: &str) -> Unsuitable {
+    format!("must be one SELECT and nothing else: {why}")
 }
 
 /// Whether there is a column `enabled`, or why the statement will not do.
-fn suitable(statement: &SqliteStatement) -> Result<bool, Unsuitable> {
-    match statement.parameters() {
-        Some(Either::Right(1)) => {}
-        Some(Either::Right(number)) => {
-            return Err(format!(
-                "takes {number} parameters; it must take exactly one, the node ID, as in WHERE node_id = ?"
-            ));
-        }
-        _ => return Err("does not say how many parameters it takes".to_owned()),
+fn suitable(statement: &Statement<'_>) -> Result<bool, Unsuitable> {
+    let number = statement.parameter_count();
+    if number != 1 {
+        return Err(format!(
+            "takes {number} parameters; it must take exactly one, the node ID, as in WHERE node_id = ?"
+        ));
     }
-    let node_id = column(statement, "node_id")?.ok_or_else(|| lacks(statement, "node_id"))?;
-    let password = column(statement, "password")?.ok_or_else(|| lacks(statement, "password"))?;
-    let enabled = column(statement, "enabled")?;
-    // NULL is what an expression without a declared type shows: its values are judged one by one. A BLOB never equals a
-    // text, so every node of such a column would be unknown without a word.
-    typed(node_id, &["TEXT", "INTEGER", "NULL"], "text, or an integer: CAST(… AS TEXT), here and in WHERE")?;
-    typed(password, &["TEXT", "BLOB", "NULL"], "text: as a number 0123 and 123 would be one password")?;
+    // `:node` would do for SQLite, and is another thing in every other database.
+    if statement.parameter_name(1).is_some_and(|name| name != "?1" && name != "$1") {
+        return Err("cannot be run: its parameter must be written ? (or ?1)".to_owned());
+    }
+    let columns = statement.columns();
+    let node_id = column(&columns, "node_id")?.ok_or_else(|| lacks(&columns, "node_id"))?;
+    let password = column(&columns, "password")?.ok_or_else(|| lacks(&columns, "password"))?;
+    let enabled = column(&columns, "enabled")?;
+    // A BLOB never equals a text, so every node of such a column would be unknown without a word.
+    typed(node_id, &[Kind::Text, Kind::Integer], "text, or an integer: CAST(… AS TEXT), here and in WHERE")?;
+    typed(password, &[Kind::Text, Kind::Blob], "text: as a number 0123 and 123 would be one password")?;
     if let Some(enabled) = enabled {
-        typed(enabled, &["BOOLEAN", "INTEGER", "TEXT", "NULL"], "a boolean, an integer or text")?;
+        typed(enabled, &[Kind::Boolean, Kind::Integer, Kind::Text], "a boolean, an integer or text")?;
     }
     Ok(enabled.is_some())
 }
 
-fn column<'s>(statement: &'s SqliteStatement, name: &str) -> Result<Option<&'s SqliteColumn>, Unsuitable> {
-    let mut named = statement.columns().iter().filter(|column| column.name().eq_ignore_ascii_case(name));
+fn column<'c, 's>(columns: &'c [Column<'s>], name: &str) -> Result<Option<&'c Column<'s>>, Unsuitable> {
+    let mut named = columns.iter().filter(|column| column.name().eq_ignore_ascii_case(name));
     let first = named.next();
     match named.next() {
         Some(_) => Err(format!("returns two columns named {name}; name one of them otherwise (AS)")),
@@ -143,18 +134,49 @@ fn column<'s>(statement: &'s SqliteStatement, name: &str) -> Result<Option<&'s S
     }
 }
 
-fn lacks(statement: &SqliteStatement, name: &str) -> Unsuitable {
-    let returned: Vec<&str> = statement.columns().iter().map(Column::name).collect();
+fn lacks(columns: &[Column<'_>], name: &str) -> Unsuitable {
+    let returned: Vec<&str> = columns.iter().map(Column::name).collect();
     let returned = if returned.is_empty() { "none".to_owned() } else { returned.join(", ") };
     format!("returns no column {name} (use AS {name}); the columns it returns: {returned}")
 }
 
-fn typed(column: &SqliteColumn, usable: &[&str], expected: &str) -> Result<(), Unsuitable> {
-    let found = column.type_info().name();
-    if usable.contains(&found) {
-        return Ok(());
+/// An expression has no declared type, and some types say nothing: their values are judged one by one.
+fn typed(column: &Column<'_>, usable: &[Kind], expected: &str) -> Result<(), Unsuitable> {
+    match column.decl_type().map(|declared| (declared, Kind::of(declared))) {
+        Some((declared, Some(kind))) if !usable.contains(&kind) => {
+            Err(format!("returns column {} of type {declared}; it must be {expected}", column.name()))
+        }
+        _ => Ok(()),
     }
-    Err(format!("returns column {} of type {found}; it must be {expected}", column.name()))
+}
+
+/// What a column is declared to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Boolean,
+    Moment,
+    Integer,
+    Text,
+    Blob,
+    Fraction,
+}
+
+impl Kind {
+    /// By SQLite's own rules (<https://www.sqlite.org/datatype3.html>, section 3.1), but for the words of other databases
+    /// that those rules know nothing of.
+    fn of(declared: &str) -> Option<Self> {
+        let declared = declared.to_ascii_lowercase();
+        let has = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
+        match &*declared {
+            "boolean" | "bool" => Some(Self::Boolean),
+            "date" | "time" | "datetime" | "timestamp" => Some(Self::Moment),
+            _ if has(&["int"]) => Some(Self::Integer),
+            _ if has(&["char", "clob", "text"]) => Some(Self::Text),
+            _ if has(&["blob"]) => Some(Self::Blob),
+            _ if has(&["real", "floa", "doub"]) => Some(Self::Fraction),
+            _ => None,
+        }
+    }
 }
 
 fn in_query(fault: Fault, what: &str) -> Fault {

@@ -7,20 +7,27 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
 };
 
-use sqlx::{ConnectOptions, Connection as _, Executor, SqlStr, SqliteConnection, sqlite::SqliteConnectOptions};
-use tokio::time::{Instant, sleep};
+use rusqlite::{Connection, Error, OpenFlags};
+use sqlx::SqlStr;
+use tokio::task::spawn_blocking;
 
 use super::{
     fault::{self, Fault},
     file, import, query,
 };
-use crate::{import::NodeRow, writer::Meter};
+use crate::{
+    import::{NodeRow, Progress},
+    writer::Meter,
+};
 
 pub(crate) struct Writer {
-    pub(super) connection: SqliteConnection,
+    /// Nobody else has it: it is shared with the thread that works on it.
+    connection: Arc<Mutex<Connection>>,
     path: PathBuf,
 }
 
@@ -35,9 +42,11 @@ impl Writer {
         if let Err(error) = tokio::fs::metadata(path).await {
             return Err(file::missing(path, &error));
         }
-        let options = SqliteConnectOptions::new().filename(path).busy_timeout(PATIENCE).disable_statement_logging();
-        let connection = options.connect().await.map_err(|error| sentence(&error, path))?;
-        Ok(Self { connection, path: path.to_owned() })
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(|error| sentence(&error, path))?;
+        let writer = Self { connection: Arc::new(Mutex::new(connection)), path: path.to_owned() };
+        writer.on(|connection| connection.busy_timeout(PATIENCE)).await?;
+        Ok(writer)
     }
 
     /// Opens a file, and makes it where there is none.
@@ -49,15 +58,23 @@ impl Writer {
             }
             _ => {}
         }
-        let mut writer = Self::open(path).await?;
-        match enter_wal(&mut writer.connection, path).await {
-            Ok(()) => Ok(writer),
-            Err(error) => Err(sentence(&error, path)),
-        }
+        let writer = Self::open(path).await?;
+        let path = path.to_owned();
+        writer.on(move |connection| enter_wal(connection, &path)).await?;
+        Ok(writer)
     }
 
-    pub(super) fn sentence(&self, error: &sqlx::Error) -> String {
-        sentence(error, &self.path)
+    /// Works on the connection where it may take its time.
+    async fn on<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, String> {
+        let connection = Arc::clone(&self.connection);
+        let done = spawn_blocking(move || work(&connection.lock().unwrap_or_else(PoisonError::into_inner))).await;
+        match done {
+            Ok(done) => done.map_err(|error| sentence(&error, &self.path)),
+            Err(error) => Err(format!("{}: work on it was given up: {error}", self.path.display())),
+        }
     }
 }
 
@@ -72,13 +89,13 @@ impl crate::writer::Writer for Writer {
     }
 
     async fn place(&mut self) -> String {
-        let journal = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut self.connection).await;
-        let journal = journal.unwrap_or_else(|_| "unknown".to_owned());
+        let journal = self.on(|connection| connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))).await;
+        let journal: String = journal.unwrap_or_else(|_| "unknown".to_owned());
         format!("SQLite {}, journal mode {journal}", self.path.display())
     }
 
     async fn versions(&mut self) -> Result<Vec<(i64, i64)>, String> {
-        query::version(&mut self.connection).await.map_err(|error| self.sentence(&error))
+        self.on(query::version).await
     }
 
     /// Nobody waits before the transaction does.
@@ -87,7 +104,15 @@ impl crate::writer::Writer for Writer {
     }
 
     async fn stage(&mut self, rows: &[NodeRow], meter: &mut Meter<'_>) -> Result<(), String> {
-        import::stage(&mut self.connection, rows, meter).await.map_err(|error| self.sentence(&error))
+        self.on(|connection| connection.execute_batch(import::BEGIN)).await?;
+        for (index, piece) in rows.chunks(import::ROWS_PER_CALL).enumerate() {
+            meter(Progress::Rows { done: index * import::ROWS_PER_CALL, of: rows.len() });
+            let piece = piece.to_vec();
+            self.on(move |connection| import::stage(connection, &piece)).await?;
+        }
+        self.on(|connection| connection.execute_batch("COMMIT")).await?;
+        meter(Progress::Rows { done: rows.len(), of: rows.len() });
+        Ok(())
     }
 
     async fn begin(&mut self) -> Result<(), String> {
@@ -95,47 +120,50 @@ impl crate::writer::Writer for Writer {
     }
 
     async fn run(&mut self, sql: SqlStr) -> Result<u64, String> {
-        let done = self.connection.execute(sql).await.map_err(|error| self.sentence(&error))?;
-        Ok(done.rows_affected())
+        self.on(move |connection| {
+            let before = connection.total_changes();
+            connection.execute_batch(sql.as_str())?;
+            Ok(connection.total_changes() - before)
+        })
+        .await
     }
 
     async fn three(&mut self, sql: &'static str) -> Result<(i64, i64, i64), String> {
-        sqlx::query_as(sql).fetch_one(&mut self.connection).await.map_err(|error| self.sentence(&error))
+        self.on(move |connection| connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))
+            .await
     }
 
     async fn lines(&mut self, sql: &'static str) -> Result<Vec<i64>, String> {
-        sqlx::query_scalar(sql).fetch_all(&mut self.connection).await.map_err(|error| self.sentence(&error))
+        self.on(move |connection| connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()).await
     }
 
-    async fn close(self) {
-        // What counts has been committed or not.
-        let _ = self.connection.close().await;
-    }
+    /// What counts has been committed or not.
+    async fn close(self) {}
 }
 
 /// Puts an empty file into WAL mode. SQLite does not wait for a lock here, whatever its busy timeout: another operator who
 /// does the same at this moment is waited for, and may have filled the file by then.
-async fn enter_wal(connection: &mut SqliteConnection, path: &Path) -> Result<(), sqlx::Error> {
+#[expect(clippy::disallowed_methods, reason = "nobody tells that a lock is free, and this thread is no runtime's")]
+fn enter_wal(connection: &Connection, path: &Path) -> rusqlite::Result<()> {
     let since = Instant::now();
     loop {
-        let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await?;
+        let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         if pages > 0 {
             return Ok(());
         }
-        match sqlx::query("PRAGMA journal_mode = WAL").execute(&mut *connection).await {
-            Ok(_) => return Ok(()),
-            Err(error) if since.elapsed() < PATIENCE && is_locked(&error, path) => sleep(RETRY).await,
-            Err(error) => return Err(error),
+        match connection.execute_batch("PRAGMA journal_mode = WAL") {
+            Err(error) if since.elapsed() < PATIENCE && is_locked(&error, path) => thread::sleep(RETRY),
+            done => return done,
         }
     }
 }
 
-fn is_locked(error: &sqlx::Error, path: &Path) -> bool {
+fn is_locked(error: &Error, path: &Path) -> bool {
     matches!(Fault::of(error, path), Fault::Locked(_))
 }
 
 /// An error of a statement that writes.
-fn sentence(error: &sqlx::Error, path: &Path) -> String {
+fn sentence(error: &Error, path: &Path) -> String {
     let shown = path.display();
     match Fault::of(error, path) {
         Fault::Locked(text) => format!("{text}, for longer than {} seconds", PATIENCE.as_secs()),

@@ -1,4 +1,4 @@
-//! The loop without a gateway: sqlx's own pools, and the statement that the gateway runs.
+//! The loop without a gateway: the statement that it runs, over sqlx's own pools; of SQLite over one connection.
 
 use std::{any::Any, time::Duration};
 
@@ -6,12 +6,8 @@ use credgate_support::{
     database::{Database, Kind, READER},
     deployment::Deployment,
 };
-use sqlx::{
-    Row as _,
-    mysql::MySqlPoolOptions,
-    postgres::PgPoolOptions,
-    sqlite::{SqliteConnectOptions, SqlitePoolOptions},
-};
+use rusqlite::{Connection, OpenFlags};
+use sqlx::{Row as _, mysql::MySqlPoolOptions, postgres::PgPoolOptions};
 
 use super::{measured, store::Store};
 
@@ -24,23 +20,23 @@ pub async fn lookups(
 ) -> ((Duration, Duration), Box<dyn Any>) {
     let connections = u32::try_from(connections).unwrap();
     match store {
-        Store::Sqlite => sqlite(deployment, connections).await,
+        Store::Sqlite => sqlite(deployment).await,
         Store::Server(database) if database.kind == Kind::Postgres => postgres(database, deployment, connections).await,
         Store::Server(database) => mariadb(database, deployment, connections).await,
     }
 }
 
-async fn sqlite(deployment: &Deployment, connections: u32) -> ((Duration, Duration), Box<dyn Any>) {
-    let options = SqliteConnectOptions::new().filename(deployment.path("nodes.db")).read_only(true);
-    let pool = SqlitePoolOptions::new().max_connections(connections).test_before_acquire(false);
-    let pool = pool.connect_with(options).await.unwrap();
+/// One connection, and nobody else waits while it is asked.
+async fn sqlite(deployment: &Deployment) -> ((Duration, Duration), Box<dyn Any>) {
+    let connection =
+        Connection::open_with_flags(deployment.path("nodes.db"), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let times = measured(deployment, |node| {
         let sql = "SELECT node_id, password, enabled FROM credgate_nodes WHERE node_id = ?1";
-        let pool = &pool;
-        async move { sqlx::query(sql).bind(node).fetch_one(pool).await.unwrap().get(1) }
+        let connection = &connection;
+        async move { connection.prepare_cached(sql).unwrap().query_row([node], |row| row.get(1)).unwrap() }
     })
     .await;
-    (times, Box::new(pool))
+    (times, Box::new(connection))
 }
 
 async fn postgres(
