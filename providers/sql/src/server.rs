@@ -128,7 +128,8 @@ impl<L: Link> Backend<L> {
                 other => return other.map_err(ProviderError::from),
             }
         }
-        let link = self.connect(bound).await?;
+        // Seldom needed, and large: every lookup would carry it.
+        let link = Box::pin(self.connect(bound)).await?;
         Ok(self.run(link, node, bound, waiting).await?)
     }
 

@@ -216,7 +216,11 @@ impl Readers {
     }
 
     /// The next lookup, as soon as there is one; `None` once retired.
+    ///
+    /// Before it rests it lets others run: on a busy core whoever asks has its turn then, and what it asks next is found
+    /// here without a call.
     fn next(&self, index: usize) -> Option<Waiting> {
+        let mut rests = false;
         loop {
             {
                 let mut desk = self.desk();
@@ -224,12 +228,16 @@ impl Readers {
                     return None;
                 }
                 let waiting = desk.queue.pop_front();
-                desk.readers[index].busy = waiting.as_ref().map(|_| Instant::now());
+                desk.readers[index].busy = (waiting.is_some() || !rests).then(Instant::now);
                 if waiting.is_some() {
                     return waiting;
                 }
             }
-            thread::park();
+            match rests {
+                true => thread::park(),
+                false => thread::yield_now(),
+            }
+            rests = !rests;
         }
     }
 
