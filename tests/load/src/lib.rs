@@ -4,6 +4,7 @@
 //! Nodes (CSV) ─┐
 //! Caller ──────┼─▶ closed (N outstanding) │ open (fixed rate) │ arrivals (new connections) ─▶ Report
 //! (TLS, token) └─▶ attack (one kind, bounded in connections and time) ─▶ Tally
+//! Deployment ────▶ probes (of the control listener, fixed rate) ─▶ Report
 //! ```
 //!
 //! Reading order: [`Caller`], [`Nodes`], [`closed`] and [`open`], the private `link` below them, [`Report`]; then
@@ -18,6 +19,7 @@ mod link;
 mod nodes;
 mod open;
 mod pacer;
+mod probes;
 mod report;
 
 pub use arrivals::{Arrivals, arrivals};
@@ -25,6 +27,7 @@ pub use caller::Caller;
 pub use closed::{Closed, closed};
 pub use link::{Ending, Link};
 pub use nodes::{Nodes, Question};
-pub use open::{Open, open};
+pub use open::{Open, open, open_spinning};
 pub use pacer::Pacer;
+pub use probes::probes;
 pub use report::Report;

@@ -26,19 +26,32 @@ pub struct Open {
 /// Runs for the time, then waits for what is under way.
 pub async fn open(caller: &Caller, nodes: &Arc<Nodes>, plan: Open) -> Result<Report, String> {
     let lines = Line::open(caller, plan.connections).await?;
+    let pacer = Pacer::new(plan.rate).map_err(|error| format!("pacer: {error}"))?;
+    run(&lines, nodes, plan.duration, pacer).await
+}
+
+/// The same by [`Pacer::spinning`]: for a load that has its core for itself.
+pub async fn open_spinning(caller: &Caller, nodes: &Arc<Nodes>, plan: Open) -> Result<Report, String> {
+    let lines = Line::open(caller, plan.connections).await?;
+    run(&lines, nodes, plan.duration, Pacer::spinning(plan.rate)).await
+}
+
+async fn run(lines: &[Arc<Line>], nodes: &Arc<Nodes>, duration: Duration, mut pacer: Pacer) -> Result<Report, String> {
     let report = Arc::new(Mutex::new(Report::default()));
     let mut calls = JoinSet::new();
-    let mut pacer = Pacer::new(plan.rate).map_err(|error| format!("pacer: {error}"))?;
     let begin = Instant::now();
     for line in lines.iter().cycle() {
         let due = pacer.next().await;
-        if due.duration_since(begin) >= plan.duration {
+        if due.duration_since(begin) >= duration {
             break;
         }
         let (line, nodes, report) = (Arc::clone(line), Arc::clone(nodes), Arc::clone(&report));
         calls.spawn(async move {
+            let late = due.elapsed();
             let ending = line.ask(nodes.random()).await;
-            report.lock().unwrap_or_else(PoisonError::into_inner).record(&ending, due.elapsed());
+            let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+            report.begun(late);
+            report.record(&ending, due.elapsed());
         });
         // What has ended is let go, so that a long run does not keep it.
         while calls.try_join_next().is_some() {}

@@ -1,7 +1,8 @@
 //! Moments at a fixed rate, kept whatever happens meanwhile.
 //!
-//! tokio's timer counts milliseconds, which would show in every latency; a thread that waits for itself is woken within some
-//! 50 µs (the kernel's timer slack).
+//! tokio's timer counts milliseconds, which would show in every latency. Two clocks are finer. A thread that waits for itself
+//! is woken within some 50 µs (the kernel's timer slack) if a core is free, and costs little. Who has a core for the load
+//! alone looks at the time again and again between the runtime's other tasks: a moment then comes as soon as they let it.
 
 use std::{
     io,
@@ -11,17 +12,29 @@ use std::{
 
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    task::yield_now,
     time::Instant,
 };
 
-/// A clock that says which moments are due. Its thread ends with it.
+/// A clock that says which moments are due.
 #[derive(Debug)]
-pub struct Pacer(UnboundedReceiver<Instant>);
+pub struct Pacer(Clock);
+
+#[derive(Debug)]
+enum Clock {
+    /// Its thread ends with this end of the channel.
+    Thread(UnboundedReceiver<Instant>),
+    Spinning {
+        due: Instant,
+        period: Duration,
+        in_a_row: u32,
+    },
+}
 
 impl Pacer {
-    /// So many moments a second, from now on.
+    /// So many moments a second, from now on, from a thread of its own.
     pub fn new(rate: f64) -> io::Result<Self> {
-        let period = Duration::from_secs_f64(1.0 / rate.clamp(0.001, 1_000_000.0));
+        let period = period(rate);
         let (sender, receiver) = unbounded_channel();
         let begin = Instant::now();
         Builder::new().name("pacer".into()).spawn(move || {
@@ -38,18 +51,46 @@ impl Pacer {
                 due += period;
             }
         })?;
-        Ok(Self(receiver))
+        Ok(Self(Clock::Thread(receiver)))
+    }
+
+    /// The same on the thread of who waits, which never rests meanwhile. Its core belongs to the load alone, or the wait
+    /// itself takes from what is measured.
+    pub fn spinning(rate: f64) -> Self {
+        Self(Clock::Spinning { due: Instant::now(), period: period(rate), in_a_row: 0 })
     }
 
     /// The next moment, as it was meant; returns when it has come.
     pub async fn next(&mut self) -> Instant {
-        // The thread ends only after this end of the channel.
-        self.0.recv().await.unwrap_or_else(Instant::now)
+        match &mut self.0 {
+            // The thread ends only after this end of the channel.
+            Clock::Thread(moments) => moments.recv().await.unwrap_or_else(Instant::now),
+            Clock::Spinning { due, period, in_a_row } => {
+                // Moments that are due together begin together, as those of the thread do; but whoever is behind must
+                // come to what is under way, or would stay behind.
+                while Instant::now() < *due || *in_a_row == MOST_IN_A_ROW {
+                    *in_a_row = 0;
+                    yield_now().await;
+                }
+                *in_a_row += 1;
+                let moment = *due;
+                *due += *period;
+                moment
+            }
+        }
     }
 }
 
-/// Finer than this the clock itself would be load; at higher rates several moments are due together.
+fn period(rate: f64) -> Duration {
+    Duration::from_secs_f64(1.0 / rate.clamp(0.001, 1_000_000.0))
+}
+
+/// Finer than this the thread would be load; at higher rates several moments are due together.
 const FINEST: Duration = Duration::from_micros(100);
+
+/// How many calls of an open loop may begin before the runtime's other tasks have their turn: few enough to take less time
+/// than an answer does.
+const MOST_IN_A_ROW: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -57,13 +98,28 @@ mod tests {
 
     #[tokio::test]
     async fn moments_keep_their_distance_and_none_is_left_out() {
-        let mut pacer = Pacer::new(5000.0).unwrap();
-        let mut last = pacer.next().await;
-        for _ in 0..1000 {
-            let due = pacer.next().await;
-            assert!(Instant::now() >= due);
-            assert_eq!((due - last).as_micros(), 200);
-            last = due;
+        for mut pacer in [Pacer::new(5000.0).unwrap(), Pacer::spinning(5000.0)] {
+            let mut last = pacer.next().await;
+            for _ in 0..1000 {
+                let due = pacer.next().await;
+                assert!(Instant::now() >= due);
+                assert_eq!((due - last).as_micros(), 200);
+                last = due;
+            }
         }
+    }
+
+    #[tokio::test]
+    async fn who_spins_and_is_behind_lets_others_run() {
+        let mut pacer = Pacer::spinning(1_000_000.0);
+        let behind = Instant::now() + Duration::from_millis(1);
+        while Instant::now() < behind {
+            std::hint::spin_loop();
+        }
+        let other = tokio::spawn(async {});
+        for _ in 0..=MOST_IN_A_ROW {
+            pacer.next().await;
+        }
+        assert!(other.is_finished());
     }
 }

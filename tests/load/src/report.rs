@@ -10,6 +10,8 @@ use crate::Ending;
 #[derive(Clone, Default)]
 pub struct Report {
     endings: BTreeMap<String, Histogram<u64>>,
+    /// Of calls that had a moment to begin at.
+    late: Option<Histogram<u64>>,
     /// How long the run took.
     pub elapsed: Duration,
 }
@@ -21,7 +23,17 @@ impl Report {
             Some(times) => times,
             None => self.endings.entry(ending.label().to_owned()).or_insert_with(histogram),
         };
-        times.saturating_record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        times.saturating_record(micros(time));
+    }
+
+    /// One more call that began so long after its moment. It is the load's own lateness, and part of the call's time.
+    pub fn begun(&mut self, late: Duration) {
+        self.late.get_or_insert_with(histogram).saturating_record(micros(late));
+    }
+
+    /// By how much so many in a hundred calls began at most too late; zero where no call had a moment to begin at.
+    pub fn late(&self, percent: f64) -> Duration {
+        self.late.as_ref().map_or(Duration::ZERO, |late| Duration::from_micros(late.value_at_percentile(percent)))
     }
 
     /// Calls of an ending: `right`, `WRONG`, `RESOURCE_EXHAUSTED AT_CAPACITY`.
@@ -56,7 +68,12 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.elapsed.as_secs_f64();
-        writeln!(f, "{} calls in {seconds:.1} s, {:.0} a second\n", self.calls(), self.calls() as f64 / seconds)?;
+        write!(f, "{} calls in {seconds:.1} s, {:.0} a second", self.calls(), self.calls() as f64 / seconds)?;
+        if self.late.is_some() {
+            let [half, most] = [50.0, 99.0].map(|percent| self.late(percent).as_secs_f64() * 1000.0);
+            write!(f, "; begun {half:.2} ms (p50), {most:.2} ms (p99) after their moments")?;
+        }
+        writeln!(f, "\n")?;
         writeln!(f, "| ending | calls | p50 ms | p90 ms | p99 ms | p99.9 ms | slowest ms |")?;
         write!(f, "|---|---|---|---|---|---|---|")?;
         for (label, times) in &self.endings {
@@ -74,6 +91,10 @@ impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} right of {}; {}", self.right(), self.calls(), self.others())
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// 1 µs to 10 minutes, to three digits.
@@ -95,6 +116,12 @@ mod tests {
         assert_eq!(report.percentile("right", 50.0).as_millis(), 51);
         assert_eq!(report.others(), "1 × UNAVAILABLE DRAINING");
         let text = report.to_string();
-        assert!(text.starts_with("102 calls in 2.0 s, 51 a second") && text.contains("| right | 101 | 51."), "{text}");
+        assert!(
+            text.starts_with("102 calls in 2.0 s, 51 a second\n") && text.contains("| right | 101 | 51."),
+            "{text}"
+        );
+        (1..=100).for_each(|ms| report.begun(Duration::from_millis(ms)));
+        let text = report.to_string();
+        assert!(text.contains("a second; begun 50.") && text.contains("99."), "{text}");
     }
 }

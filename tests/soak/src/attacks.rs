@@ -21,7 +21,6 @@ use tokio::time::{interval, sleep};
 
 use crate::load::{self, BOUND, beside, ms};
 use honest::Seen;
-pub use honest::probes;
 
 /// Each with connections enough to fill the table it is about, or both cores.
 const ATTACKS: [(Kind, usize); 14] = [

@@ -176,7 +176,7 @@ async fn crowd() {
     let plan = Arrivals { rate: 5000.0, duration: Duration::from_secs(1), retries: 100, stay: true };
     let crowd = beside(async move { arrivals(&caller, &nodes, plan).await.unwrap() });
     let end = Instant::now() + Duration::from_secs(5);
-    let probes = crate::attacks::probes(&deployment, &gateway, end).await;
+    let probes = credgate_load::probes(&deployment, gateway.control, 10.0, end).await.unwrap();
     let report: Report = crowd.ended().await;
     let time = |percent| ms(report.percentile("right", percent));
     println!(

@@ -2,11 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use credgate_client::ServingStatus;
-use credgate_load::{Arrivals, Caller, Ending, Nodes, Open, Pacer, Report, arrivals, open};
+use credgate_load::{Arrivals, Caller, Nodes, Open, Pacer, Report, arrivals, open, probes};
 use credgate_support::{
     deployment::Deployment,
-    grpc::Client,
     process::Gateway,
     rawh2::{Connection, Reason, Request},
 };
@@ -24,9 +22,6 @@ pub struct Seen {
     pub still_open: bool,
 }
 
-/// How long a probe may take: Kubernetes' own default.
-const PROBE: Duration = Duration::from_secs(1);
-
 pub fn caller(deployment: &Deployment, gateway: &Gateway) -> Caller {
     Caller::of(deployment, gateway.lookup, &deployment.registrar)
 }
@@ -43,7 +38,7 @@ pub async fn go_on(deployment: &Deployment, gateway: &Gateway, duration: Duratio
             tokio::join!(open(&caller, &nodes, plan), arrivals(&caller, &nodes, visits), cancels);
         (lookups.unwrap(), arrivals.unwrap(), cancels, still_open)
     });
-    let probes = probes(deployment, gateway, end).await;
+    let probes = probes(deployment, gateway.control, 10.0, end).await.unwrap();
     let (lookups, arrivals, cancels, still_open) = lookups.ended().await;
     Seen { lookups, arrivals, probes, cancels, still_open }
 }
@@ -61,26 +56,4 @@ async fn cancels(caller: &Caller, request: Request, end: Instant) -> (usize, boo
         count += 1;
     }
     (count, connection.send(request, BOUND).await.ending() == "OK")
-}
-
-/// What a probe does: connects to the control listener anew, asks, leaves.
-pub async fn probes(deployment: &Deployment, gateway: &Gateway, end: Instant) -> Report {
-    let (mut pacer, mut report) = (Pacer::new(10.0).unwrap(), Report::default());
-    loop {
-        let due = pacer.next().await;
-        if due >= end {
-            return report;
-        }
-        let ask = async {
-            let client = Client::dial(deployment, gateway.control, &deployment.probe, PROBE).await;
-            client.map_err(|error| error.to_string())?.check("readiness").await
-        };
-        let ending = match tokio::time::timeout(PROBE, ask).await {
-            Ok(Ok(ServingStatus::Serving)) => Ending::Right,
-            Ok(Ok(status)) => Ending::Status(format!("{status:?}")),
-            Ok(Err(error)) => Ending::Cut(error),
-            Err(_) => Ending::Cut("no answer within a second".to_owned()),
-        };
-        report.record(&ending, due.elapsed());
-    }
 }
