@@ -69,8 +69,12 @@ impl Default for NodeIdRule {
 impl NodeIdRule {
     /// Takes a text that fits, byte for byte as it is.
     pub fn parse(self, text: &str) -> Result<NodeId, InvalidNodeId> {
-        let fits = (1..=self.max_length).contains(&text.len()) && text.bytes().all(|byte| self.grammar.allows(byte));
-        if fits { Ok(NodeId(text.into())) } else { Err(InvalidNodeId) }
+        if self.allows(text) { Ok(NodeId(text.into())) } else { Err(InvalidNodeId) }
+    }
+
+    /// Whether a text fits.
+    pub fn allows(self, text: &str) -> bool {
+        (1..=self.max_length).contains(&text.len()) && text.bytes().all(|byte| self.grammar.allows(byte))
     }
 }
 

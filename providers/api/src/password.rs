@@ -59,6 +59,11 @@ impl PasswordRule {
 
     /// Takes a stored value, byte for byte as it is.
     pub fn parse(self, stored: &[u8]) -> Result<Password, PasswordFault> {
+        self.judge(stored).map(|text| Password(Zeroizing::new(text.into())))
+    }
+
+    /// Judges a stored value without a copy of it.
+    pub fn judge(self, stored: &[u8]) -> Result<&str, PasswordFault> {
         if stored.is_empty() {
             return Err(PasswordFault::Empty);
         }
@@ -72,7 +77,7 @@ impl PasswordRule {
         if text.bytes().all(|byte| byte == b' ') {
             return Err(PasswordFault::OnlySpaces);
         }
-        Ok(Password(Zeroizing::new(text.into())))
+        Ok(text)
     }
 }
 

@@ -6,13 +6,14 @@
 use std::path::Path;
 
 use credgate_provider::Report;
+use memchr::memchr;
 use zeroize::Zeroizing;
 
 use crate::{
     Dialect, Rules, Table,
     header::Columns,
     index::Index,
-    rows::{Listing, NOT_UTF_8, Rows},
+    rows::{Judged, Listing, NOT_UTF_8, Rows},
     settings::Layout,
     table::Shape,
     walk::{Walk, line_ends},
@@ -43,7 +44,7 @@ impl Table {
         let columns = columns(&mut walk, &bytes, dialect, &listing)?;
         let shape = Shape { delimiter: dialect.delimiter, columns };
         let body = walk.at();
-        let Rows { index, faults, nodes, disabled, .. } = Rows::judge(&bytes, walk, shape, rules, listing);
+        let Judged { index, faults, nodes, disabled } = Rows::judge(&bytes, walk, shape, rules, listing);
         if nodes == 0 && faults == 0 && !dialect.allow_empty {
             report.problem(path.display(), "holds no rows; if that is meant, set provider.csv.allow_empty = true");
             return None;
@@ -57,7 +58,7 @@ fn foreign(bytes: &[u8]) -> Option<(usize, &'static str)> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Some((0, "is UTF-16 text (it begins with that byte order mark); save it as UTF-8"));
     }
-    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+    if let Some(at) = memchr(0, bytes) {
         return Some((at, "holds a zero byte, as UTF-16 text does; save the file as UTF-8"));
     }
     (bytes.len() > Index::MOST_BYTES).then_some((0, "is larger than 4 GiB, the most this provider can index"))

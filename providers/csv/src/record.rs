@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use memchr::{memchr, memchr3};
 use zeroize::Zeroizing;
 
 /// One value, without its enclosing quotes.
@@ -65,7 +66,7 @@ pub(crate) fn read_record<'a>(
 
 fn plain(bytes: &[u8], start: usize, delimiter: u8) -> Result<(Field<'_>, usize), Malformed> {
     let rest = &bytes[start..];
-    let length = rest.iter().position(|byte| *byte == delimiter || matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+    let length = memchr3(delimiter, b'\n', b'\r', rest).unwrap_or(rest.len());
     match &rest[length..] {
         [b'\r', after @ ..] if after.first() != Some(&b'\n') => {
             Err(Malformed { fault: MalformedKind::LoneCr, at: start + length })
@@ -79,7 +80,7 @@ fn quoted(bytes: &[u8], open: usize, delimiter: u8) -> Result<(Field<'_>, usize)
     let mut doubled = false;
     let mut at = open + 1;
     let close = loop {
-        let Some(gap) = bytes[at..].iter().position(|byte| *byte == b'"') else {
+        let Some(gap) = memchr(b'"', &bytes[at..]) else {
             return malformed(MalformedKind::Unclosed, open);
         };
         if bytes.get(at + gap + 1) != Some(&b'"') {

@@ -9,7 +9,7 @@ use credgate_provider::Report;
 
 use crate::{
     Rules,
-    index::{Index, Place},
+    index::{Index, Records, Repeat},
     table::{Row, Shape},
     walk::{Walk, line_ends},
 };
@@ -22,7 +22,7 @@ pub(crate) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    pub(crate) fn problem(&self, line: usize, text: impl fmt::Display) {
+    pub(crate) fn problem(&self, line: impl fmt::Display, text: impl fmt::Display) {
         self.report.problem(format_args!("{}:{line}", self.path.display()), text);
     }
 
@@ -55,30 +55,50 @@ impl Remark {
     }
 }
 
-/// The rows of a file while they are judged.
-pub(crate) struct Rows<'a> {
-    bytes: &'a [u8],
-    shape: Shape,
-    rules: Rules,
-    listing: Listing<'a>,
+/// What the rows of a file have come to.
+pub(crate) struct Judged {
     pub(crate) index: Index,
     pub(crate) faults: usize,
     pub(crate) nodes: usize,
     pub(crate) disabled: usize,
+}
+
+/// The rows of a file while they are judged.
+pub(crate) struct Rows<'a> {
+    bytes: &'a [u8],
+    /// Whether all of it is UTF-8; otherwise each record is asked.
+    utf_8: bool,
+    shape: Shape,
+    rules: Rules,
+    listing: Listing<'a>,
+    records: Records,
+    faults: usize,
+    nodes: usize,
+    disabled: usize,
     spaced: Remark,
     spread: Remark,
 }
 
 impl<'a> Rows<'a> {
-    /// Judges every record from `walk` on.
-    pub(crate) fn judge(bytes: &'a [u8], walk: Walk<'a>, shape: Shape, rules: Rules, listing: Listing<'a>) -> Self {
-        let index = Index::with_room_for(line_ends(&bytes[walk.at()..]) + 1);
-        let (spaced, spread) = (Remark::default(), Remark::default());
-        let mut rows = Self { bytes, shape, rules, listing, index, faults: 0, nodes: 0, disabled: 0, spaced, spread };
+    /// Judges every record from `walk` on: first each by itself, then against those before it.
+    pub(crate) fn judge(bytes: &'a [u8], walk: Walk<'a>, shape: Shape, rules: Rules, listing: Listing<'a>) -> Judged {
+        let mut rows = Self {
+            bytes,
+            utf_8: std::str::from_utf8(bytes).is_ok(),
+            shape,
+            rules,
+            listing,
+            records: Records::with_room_for(line_ends(&bytes[walk.at()..]) + 1),
+            faults: 0,
+            nodes: 0,
+            disabled: 0,
+            spaced: Remark::default(),
+            spread: Remark::default(),
+        };
         rows.judge_records(walk);
         listing.warnings(&rows.spaced, "blanks around the password; kept as they are");
         listing.warnings(&rows.spread, "a quoted value goes on over several lines; nothing inside it is a row");
-        rows
+        rows.finish()
     }
 
     fn judge_records(&mut self, mut walk: Walk<'a>) {
@@ -88,7 +108,7 @@ impl<'a> Rows<'a> {
             let Some(step) = walk.next(|position, field| row.take(columns, position, field)) else { break };
             match step.extent {
                 Err(malformed) => self.fault(step.line, malformed.fault),
-                Ok(extent) if std::str::from_utf8(&self.bytes[step.start..extent.next]).is_err() => {
+                Ok(extent) if !self.utf_8 && std::str::from_utf8(&self.bytes[step.start..extent.next]).is_err() => {
                     self.fault(step.line, NOT_UTF_8);
                 }
                 Ok(extent) if extent.fields != columns.count => self.miscounted(step.line, extent.fields),
@@ -108,32 +128,35 @@ impl<'a> Rows<'a> {
         match row.enabled() {
             None => self.fault(line, "the column for enabled must say true, false, 1, 0, yes or no"),
             Some(false) => self.disabled += 1,
-            Some(true) => match row.password(self.rules.passwords) {
+            Some(true) => match row.is_spaced(self.rules.passwords) {
                 Err(fault) => self.fault(line, fault),
-                Ok(password) if password.expose().trim().len() < password.expose().len() => self.spaced.add(line),
-                Ok(_) => {}
+                Ok(true) => self.spaced.add(line),
+                Ok(false) => {}
             },
         }
     }
 
-    /// Enters a row into the index under its node ID.
+    /// Notes where a row stands under its node ID.
     fn enter(&mut self, row: &Row<'a>, start: usize, line: usize) {
         let node = row.node_id.verbatim().unwrap_or_default();
         let text = std::str::from_utf8(node).unwrap_or_default();
-        if self.rules.node_ids.parse(text).is_err() {
-            let blanks = if self.rules.node_ids.parse(text.trim()).is_ok() { "; it has blanks around it" } else { "" };
+        if !self.rules.node_ids.allows(text) {
+            let blanks = if self.rules.node_ids.allows(text.trim()) { "; it has blanks around it" } else { "" };
             return self.fault(line, format_args!("the node ID does not fit lookup.node_id{blanks}"));
         }
-        let same = |start: usize| {
-            Row::read(self.bytes, start, self.shape).is_ok_and(|(row, _)| row.node_id.verbatim() == Some(node))
-        };
-        match self.index.search(node, |start| same(start).then_some(start)) {
-            Place::Free(place) => self.index.put(place, start),
-            Place::Taken(first) => {
-                let first = Line { bytes: self.bytes, at: first };
-                self.fault(line, format_args!("the same node stands in line {first} already; one row per node"));
-            }
+        self.records.add(node, start);
+    }
+
+    /// Makes the index, and with it finds the nodes that stand twice.
+    fn finish(self) -> Judged {
+        let Self { bytes, shape, listing, records, nodes, disabled, .. } = self;
+        let node = |start| Row::read(bytes, start, shape).ok().and_then(|(row, _)| row.node_id.verbatim());
+        let (index, repeats) = records.index(|one, other| node(one) == node(other));
+        for Repeat { later, first } in &repeats {
+            let [later, first] = [later, first].map(|at| Line { bytes, at: *at });
+            listing.problem(later, format_args!("the same node stands in line {first} already; one row per node"));
         }
+        Judged { index, faults: self.faults + repeats.len(), nodes, disabled }
     }
 
     fn miscounted(&mut self, line: usize, fields: usize) {

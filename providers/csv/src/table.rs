@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     header::Columns,
-    index::{Index, Place},
+    index::Index,
     record::{Extent, Field, Malformed, read_record},
     walk::Walk,
 };
@@ -69,8 +69,8 @@ impl Table {
     pub fn find(&self, node: &NodeId) -> Result<Option<Password>, PasswordFault> {
         let node = node.as_str().as_bytes();
         match self.index.search(node, |start| self.row(start).filter(|row| row.node_id.verbatim() == Some(node))) {
-            Place::Taken(row) if row.enabled() == Some(true) => row.password(self.rules.passwords).map(Some),
-            Place::Taken(_) | Place::Free(_) => Ok(None),
+            Some(row) if row.enabled() == Some(true) => row.password(self.rules.passwords).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -142,6 +142,18 @@ impl<'a> Row<'a> {
 
     /// The password, judged.
     pub(crate) fn password(&self, rule: PasswordRule) -> Result<Password, PasswordFault> {
-        rule.parse(self.password.value(&mut Zeroizing::default()))
+        self.with_password(|stored| rule.parse(stored))
+    }
+
+    /// Whether the password, judged, has blanks around it.
+    pub(crate) fn is_spaced(&self, rule: PasswordRule) -> Result<bool, PasswordFault> {
+        self.with_password(|stored| rule.judge(stored).map(|text| text.trim().len() < text.len()))
+    }
+
+    fn with_password<T>(&self, make: impl FnOnce(&[u8]) -> T) -> T {
+        match self.password.verbatim() {
+            Some(stored) => make(stored),
+            None => make(self.password.value(&mut Zeroizing::default())),
+        }
     }
 }

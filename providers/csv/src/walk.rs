@@ -3,6 +3,8 @@
 //! Decides where reading goes on behind a record that cannot be read: on the line after the fault, so that one missing
 //! quote costs one line of the listing and not all that follow. Empty lines are no records.
 
+use memchr::memchr;
+
 use crate::record::{Extent, Field, Malformed, read_record};
 
 /// How far a file has been read.
@@ -50,7 +52,7 @@ impl<'a> Walk<'a> {
                 self.pass(malformed.at);
                 line = self.line;
                 let rest = &self.bytes[malformed.at..];
-                self.pass(malformed.at + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1));
+                self.pass(malformed.at + memchr(b'\n', rest).map_or(rest.len(), |end| end + 1));
             }
         }
         Some(Step { start, line, extent })

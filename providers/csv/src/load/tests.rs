@@ -118,7 +118,7 @@ fn a_node_that_stands_twice_is_refused_with_both_lines() {
         ("node_id,password\n2000,canary1\n2000,canary2\n", &["nodes.csv:3 line 2 already"]),
         (
             "node_id,password\n2000,canary\n2000,\n",
-            &["nodes.csv:3 line 2 already", "nodes.csv:3 the password is empty"],
+            &["nodes.csv:3 the password is empty", "nodes.csv:3 line 2 already"],
         ),
         ("node_id,password,enabled\n2000,canary,no\n2000,canary,yes\n", &["nodes.csv:3 line 2 already"]),
         ("node_id,password,note\n2000,a,\"\n\n\"\n\n\"2000\",canary,\n", &["nodes.csv:6 line 2 already"]),
