@@ -1,90 +1,79 @@
-//! One round of one subject: saturated at 8 and at 64 calls under way, then at half the better rate in an open loop.
+//! One subject in one round: saturated at 8 and at 64 calls under way, then at half the better rate in an open loop.
 
 use std::{sync::Arc, time::Duration};
 
-use credgate_load::{Closed, Open, Report, closed, open};
+use credgate_load::{Closed, Open, Report, closed, open_spinning};
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     bare::Bare,
     subject::{Server, Subject},
 };
 
-/// What one load has shown.
-#[derive(Clone, Copy, Debug)]
+/// What one load has shown. Times are microseconds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Load {
     /// Right answers a second.
     pub rate: f64,
-    /// Microseconds.
     pub p50: f64,
-    /// Microseconds.
     pub p99: f64,
-    /// Microseconds of the server's processor time for each call.
+    /// The server's processor time for each call.
     pub server: f64,
     /// The same of its database.
     pub database: f64,
     /// The same of the load itself.
     pub load: f64,
+    /// How late calls of an open loop began (p99): the load's own share of their times.
+    pub late: f64,
 }
 
-/// All loads of one round; half the rate of the better of the two others.
-#[derive(Clone, Copy, Debug)]
-pub struct Round {
+/// All loads of one round.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Measured {
     pub few: Load,
     pub many: Load,
-    pub half: Load,
+    /// At half the rate of the better of the two; there is no open loop of a bare statement.
+    pub half: Option<Load>,
     /// Bytes, where there is a server.
     pub memory: Option<u64>,
 }
 
-const OUTSTANDING: [usize; 2] = [8, 64];
+/// Calls under way at saturation.
+pub const FEW: usize = 8;
+pub const MANY: usize = 64;
 
 /// Connections of the load.
-const CONNECTIONS: usize = 8;
+pub const CONNECTIONS: usize = 8;
 
-pub fn round(subject: &Subject, time: Duration) -> Round {
-    let [few, many] = OUTSTANDING.map(|outstanding| match &subject.server {
-        Server::Bare(bare) => saturate_bare(subject, bare, outstanding, time),
-        _ => load(subject, Plan::Saturated { outstanding }, time),
-    });
-    let rate = few.rate.max(many.rate) / 2.0;
-    let half = match &subject.server {
-        // There is no open loop of a loop.
-        Server::Bare(_) => few,
-        _ => load(subject, Plan::Rate(rate), time),
-    };
-    Round { few, many, half, memory: subject.memory() }
+pub fn measure(subject: &Subject, time: Duration) -> Measured {
+    if let Server::Bare(bare) = &subject.server {
+        let [few, many] = [FEW, MANY].map(|outstanding| saturate_bare(subject, bare, outstanding, time));
+        return Measured { few, many, half: None, memory: None };
+    }
+    let [few, many] = [FEW, MANY].map(|outstanding| load(subject, Plan::Saturated { outstanding }, time));
+    let half = load(subject, Plan::Rate(few.rate.max(many.rate) / 2.0), time);
+    Measured { few, many, half: Some(half), memory: subject.memory() }
 }
 
-enum Plan {
+/// How the load asks.
+#[derive(Clone, Copy)]
+pub enum Plan {
+    /// So many calls under way.
     Saturated { outstanding: usize },
+    /// So many calls begun in a second.
     Rate(f64),
 }
 
-fn load(subject: &Subject, plan: Plan, duration: Duration) -> Load {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let caller = subject.caller().unwrap();
-    let nodes = Arc::clone(&subject.nodes);
-    let run = |duration| {
-        runtime.block_on(async {
-            match plan {
-                Plan::Saturated { outstanding } => {
-                    let plan = Closed { connections: CONNECTIONS, outstanding, calls: u64::MAX, duration };
-                    closed(&caller, &nodes, plan).await.unwrap()
-                }
-                Plan::Rate(rate) => {
-                    open(&caller, &nodes, Open { connections: CONNECTIONS, rate, duration }).await.unwrap()
-                }
-            }
-        })
-    };
+/// Loads a server; every answer is right, or the figures would say nothing.
+pub fn load(subject: &Subject, plan: Plan, duration: Duration) -> Load {
     // Handshakes, caches, threads.
-    run(duration / 10);
+    ask(subject, plan, duration / 10);
     let before = Times::of(subject);
-    let report = run(duration);
-    judge(subject, &report);
-    let calls = report.right() as f64;
+    let report = ask(subject, plan, duration);
     let spent = Times::of(subject).since(before);
+    assert!(report.others().is_empty(), "{}: {report:?}", subject.kind.name());
+    let calls = report.right() as f64;
     Load {
         rate: calls / report.elapsed.as_secs_f64(),
         p50: micros(report.percentile("right", 50.0)),
@@ -92,7 +81,26 @@ fn load(subject: &Subject, plan: Plan, duration: Duration) -> Load {
         server: micros(spent.server) / calls,
         database: micros(spent.database) / calls,
         load: micros(spent.load) / calls,
+        late: micros(report.late(99.0)),
     }
+}
+
+/// The load itself, on one thread.
+pub fn ask(subject: &Subject, plan: Plan, duration: Duration) -> Report {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (caller, nodes) = (subject.caller(), Arc::clone(&subject.nodes));
+    runtime.block_on(async {
+        match plan {
+            Plan::Saturated { outstanding } => {
+                let plan = Closed { connections: CONNECTIONS, outstanding, calls: u64::MAX, duration };
+                closed(&caller, &nodes, plan).await.unwrap()
+            }
+            Plan::Rate(rate) => {
+                let plan = Open { connections: CONNECTIONS, rate, duration };
+                open_spinning(&caller, &nodes, plan).await.unwrap()
+            }
+        }
+    })
 }
 
 fn saturate_bare(subject: &Subject, bare: &Bare, outstanding: usize, duration: Duration) -> Load {
@@ -108,12 +116,8 @@ fn saturate_bare(subject: &Subject, bare: &Bare, outstanding: usize, duration: D
         server: micros(done.processor_time) / calls,
         database: micros(subject.database_time() - before) / calls,
         load: 0.0,
+        late: 0.0,
     }
-}
-
-/// A wrong answer, or none, ends the whole run: its figures would say nothing.
-fn judge(subject: &Subject, report: &Report) {
-    assert!(report.others().is_empty(), "{}: {report:?}", subject.kind.name());
 }
 
 #[derive(Clone, Copy)]
@@ -143,6 +147,6 @@ pub fn own(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
 }
 
-fn micros(time: Duration) -> f64 {
+pub fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }

@@ -1,6 +1,6 @@
 //! What is measured: the floors, the gateway on each provider, and the bare statements of the databases.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, process::Command, sync::Arc, time::Duration};
 
 use clap::ValueEnum;
 use credgate_load::{Caller, Nodes};
@@ -9,11 +9,12 @@ use credgate_support::{
     deployment::Deployment,
     process::{Gateway, Process, executable},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{bare::Bare, cores, python};
 
 /// One line of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 pub enum Kind {
     /// Mutual TLS, HTTP/2, a hash map, no checks
     Floor,
@@ -82,6 +83,11 @@ impl Kind {
         }
     }
 
+    /// Whether nobody asks it over the network.
+    pub fn is_bare(self) -> bool {
+        matches!(self, Self::PostgresBare | Self::MariadbBare)
+    }
+
     fn database(self) -> Option<database::Kind> {
         match self {
             Self::Postgres | Self::PostgresBare => Some(database::Kind::Postgres),
@@ -94,25 +100,30 @@ impl Kind {
 impl Subject {
     /// Makes its store and starts it on the servers' core.
     pub fn start(kind: Kind, count: usize) -> Self {
+        Self::start_as(kind, count, |command| command)
+    }
+
+    /// The same with another command that is made of the server's.
+    pub fn start_as(kind: Kind, count: usize, change: impl FnOnce(Command) -> Command) -> Self {
         let database = kind.database().map(|kind| cores::on_server(|| Database::start(kind)));
         let deployment = deployment(kind, count, database.as_ref());
         let server = cores::on_server(|| match kind {
-            Kind::Floor | Kind::FloorTasks => floor(&deployment, kind == Kind::FloorTasks),
+            Kind::Floor | Kind::FloorTasks => start_floor(change(floor(&deployment, kind == Kind::FloorTasks))),
             Kind::PostgresBare | Kind::MariadbBare => Server::Bare(Bare::new(database.as_ref().unwrap(), CONNECTIONS)),
-            _ => Server::Gateway(Box::new(deployment.start())),
+            _ => Server::Gateway(Box::new(Gateway::ready(Process::start(change(deployment.command(["serve"])))))),
         });
         let nodes = Arc::new(Nodes::of(&deployment.nodes));
         Self { kind, nodes, deployment, server, database }
     }
 
-    /// Who asks it; nobody asks a bare statement over the network.
-    pub fn caller(&self) -> Option<Caller> {
+    /// Who asks it.
+    pub fn caller(&self) -> Caller {
         let address = match &self.server {
             Server::Floor(_, address) => *address,
             Server::Gateway(gateway) => gateway.lookup,
-            Server::Bare(_) => return None,
+            Server::Bare(_) => unreachable!("nobody asks a bare statement over the network"),
         };
-        Some(Caller::of(&self.deployment, address, &self.deployment.registrar))
+        Caller::of(&self.deployment, address, &self.deployment.registrar)
     }
 
     /// Processor time of the server itself, user and system.
@@ -148,7 +159,8 @@ pub fn deployment(kind: Kind, count: usize, database: Option<&Database>) -> Depl
     let limit = "{ per_second = 1000000, burst = 1000000 }";
     let deployment = deployment
         .merge(&format!("[rate]\nglobal = {limit}\nidentity = {limit}\nsource = {limit}"))
-        .merge("[metrics]\nlisten = '127.0.0.1:0'");
+        .merge("[metrics]\nlisten = '127.0.0.1:0'")
+        .set("lookup.queue", QUEUE);
     match kind {
         Kind::Sqlite => imported(sql(deployment, "sqlite:nodes.db"), &[]),
         Kind::Postgres | Kind::Mariadb | Kind::PostgresBare | Kind::MariadbBare => {
@@ -182,7 +194,7 @@ fn imported(deployment: Deployment, more: &[&str]) -> Deployment {
     deployment
 }
 
-fn floor(deployment: &Deployment, tasks: bool) -> Server {
+fn floor(deployment: &Deployment, tasks: bool) -> Command {
     deployment.write();
     let mut command = executable("credgate-floor");
     for (argument, file) in
@@ -191,6 +203,10 @@ fn floor(deployment: &Deployment, tasks: bool) -> Server {
         command.arg(argument).arg(deployment.path(file));
     }
     command.args(tasks.then_some("--tasks"));
+    command
+}
+
+fn start_floor(command: Command) -> Server {
     let process = Process::start(command);
     let says = process.stdout.wait_for(|line| line.text.starts_with("listening "), Duration::from_secs(60));
     let address = says.text.trim_start_matches("listening ").trim().parse().unwrap();
@@ -199,6 +215,9 @@ fn floor(deployment: &Deployment, tasks: bool) -> Server {
 
 /// What operators commonly give a pool.
 pub const CONNECTIONS: usize = 16;
+
+/// A machine that stands still for a moment must not make an open loop's calls be refused: they wait, and it shows.
+const QUEUE: i64 = 10_000;
 
 /// So many tokens are compared on every call.
 const IDENTITIES: usize = 16;

@@ -1,85 +1,98 @@
-//! The table: medians over the rounds, and ratios to the floor of the same run.
+//! The table: medians over the rounds. A ratio is the median of the rounds' own ratios to the floor of the same round, so
+//! that a machine that grows slower or faster meanwhile does not move it.
 
 use crate::{
-    measure::{Load, Round},
-    subject::{Kind, Subject},
+    measure::{FEW, Load, MANY, Measured},
+    rounds::Round,
+    subject::Kind,
 };
 
-/// The rounds of one subject.
-#[derive(Default)]
-pub struct Row(Vec<Round>);
-
-impl Row {
-    pub fn add(&mut self, round: Round) {
-        self.0.push(round);
-    }
-
-    /// The better of 8 and 64 calls under way, by the medians of their rates.
-    fn saturated(&self) -> (usize, Load) {
-        let [few, many] = [(8, self.median(|round| round.few)), (64, self.median(|round| round.many))];
-        if many.1.rate > few.1.rate { many } else { few }
-    }
-
-    /// The median of each figure by itself.
-    fn median(&self, of: impl Fn(&Round) -> Load) -> Load {
-        let loads: Vec<Load> = self.0.iter().map(of).collect();
-        let each = |figure: fn(&Load) -> f64| {
-            let mut figures: Vec<f64> = loads.iter().map(figure).collect();
-            figures.sort_unstable_by(f64::total_cmp);
-            figures[figures.len() / 2]
-        };
-        Load {
-            rate: each(|load| load.rate),
-            p50: each(|load| load.p50),
-            p99: each(|load| load.p99),
-            server: each(|load| load.server),
-            database: each(|load| load.database),
-            load: each(|load| load.load),
-        }
-    }
-}
-
-pub fn print(subjects: &[Subject], rows: &[Row]) {
+pub fn print(rounds: &[Round]) {
+    println!("Medians of {} rounds.\n", rounds.len());
     println!(
-        "| subject | calls under way | lookups/s | to floor | p50 | p99 | CPU µs | to floor | database µs | load µs \
-         | half load: p50 | p99 | p99 to floor | CPU µs | MB |"
+        "| subject | calls under way | lookups/s | to floor | p50 | p99 | CPU µs | to floor | database µs | load µs | MB |"
     );
-    println!("|{}", "---|".repeat(15));
-    let floor = subjects.iter().position(|subject| subject.kind == Kind::Floor).map(|index| &rows[index]);
-    for (subject, row) in subjects.iter().zip(rows) {
-        let (outstanding, full) = row.saturated();
-        let half = row.median(|round| round.half);
-        let ratio = |figure: fn(&Load) -> f64| {
-            floor.map_or("".to_owned(), |floor| format!("{:.2}", figure(&full) / figure(&floor.saturated().1)))
-        };
-        let tail =
-            floor.map_or("".to_owned(), |floor| format!("{:.2}", half.p99 / floor.median(|round| round.half).p99));
-        let memory = row
-            .0
-            .last()
-            .and_then(|round| round.memory)
-            .map_or("".to_owned(), |bytes| format!("{:.0}", bytes as f64 / 1e6));
-        println!(
-            "| {} | {outstanding} | {:.0} | {} | {} | {} | {:.1} | {} | {:.1} | {:.1} | {} | {} | {tail} | {:.1} | {memory} |",
-            subject.kind.name(),
-            full.rate,
-            ratio(|load| load.rate),
-            time(full.p50),
-            time(full.p99),
-            full.server,
-            ratio(|load| load.server),
-            full.database,
-            full.load,
-            time(half.p50),
-            time(half.p99),
-            half.server,
-        );
-        if full.load > full.server && subject.caller().is_some() {
-            println!("|   the load costs more than the server here: it is the bottleneck |{}", " |".repeat(14));
-        }
+    println!("|{}", "---|".repeat(11));
+    let kinds = || Kind::ALL.into_iter().filter(|kind| rounds.iter().any(|round| round.contains_key(kind)));
+    kinds().for_each(|kind| saturated(rounds, kind));
+    println!("\nAt half its own rate, in an open loop:\n");
+    println!("| subject | lookups/s | p50 | to floor | p99 | to floor | begun late (p99) | CPU µs |");
+    println!("|{}", "---|".repeat(8));
+    kinds().filter(|kind| !kind.is_bare()).for_each(|kind| half(rounds, kind));
+}
+
+fn saturated(rounds: &[Round], kind: Kind) {
+    let (calls, load) = better(rounds, kind);
+    let (_, floor) = better(rounds, Kind::Floor);
+    let figure = |figure: fn(&Load) -> f64| median(rounds, kind, |of| Some(figure(&load(of)))).unwrap_or_default();
+    let ratio =
+        |figure: fn(&Load) -> f64| ratio(rounds, kind, |of| Some(figure(&load(of))), |of| Some(figure(&floor(of))));
+    let (server, client) = (figure(|load| load.server), figure(|load| load.load));
+    let database = figure(|load| load.database);
+    println!(
+        "| {} | {calls} | {:.0} | {} | {} | {} | {server:.1} | {} | {} | {} | {} |",
+        kind.name(),
+        figure(|load| load.rate),
+        ratio(|load| load.rate),
+        time(figure(|load| load.p50)),
+        time(figure(|load| load.p99)),
+        ratio(|load| load.server),
+        if database > 0.0 { format!("{database:.1}") } else { String::new() },
+        if kind.is_bare() { String::new() } else { format!("{client:.1}") },
+        median(rounds, kind, |of| of.memory.map(|bytes| bytes as f64 / 1e6))
+            .map_or(String::new(), |memory| format!("{memory:.0}")),
+    );
+    if client > server && !kind.is_bare() {
+        println!("|   the load costs more than the server here: it is the bottleneck |{}", " |".repeat(10));
     }
 }
 
-fn time(micros: f64) -> String {
+fn half(rounds: &[Round], kind: Kind) {
+    let of = |figure: fn(&Load) -> f64| move |measured: &Measured| measured.half.as_ref().map(figure);
+    let figure = |figure: fn(&Load) -> f64| median(rounds, kind, of(figure)).unwrap_or_default();
+    let ratio = |figure: fn(&Load) -> f64| ratio(rounds, kind, of(figure), of(figure));
+    println!(
+        "| {} | {:.0} | {} | {} | {} | {} | {} | {:.1} |",
+        kind.name(),
+        figure(|load| load.rate),
+        time(figure(|load| load.p50)),
+        ratio(|load| load.p50),
+        time(figure(|load| load.p99)),
+        ratio(|load| load.p99),
+        time(figure(|load| load.late)),
+        figure(|load| load.server),
+    );
+}
+
+/// The better of 8 and 64 calls under way, by the medians of their rates.
+fn better(rounds: &[Round], kind: Kind) -> (usize, fn(&Measured) -> Load) {
+    let few = median(rounds, kind, |measured| Some(measured.few.rate));
+    let many = median(rounds, kind, |measured| Some(measured.many.rate));
+    if many > few { (MANY, |measured| measured.many) } else { (FEW, |measured| measured.few) }
+}
+
+fn median(rounds: &[Round], kind: Kind, figure: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+    middle(rounds.iter().filter_map(|round| figure(round.get(&kind)?)))
+}
+
+/// Nothing where no round has a floor.
+fn ratio(
+    rounds: &[Round],
+    kind: Kind,
+    figure: impl Fn(&Measured) -> Option<f64>,
+    floor: impl Fn(&Measured) -> Option<f64>,
+) -> String {
+    let ratios = rounds.iter().filter_map(|round| Some(figure(round.get(&kind)?)? / floor(round.get(&Kind::Floor)?)?));
+    middle(ratios).map_or(String::new(), |ratio| format!("{ratio:.2}"))
+}
+
+fn middle(figures: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_unstable_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied()
+}
+
+/// `123 µs`, `1.2 ms`
+pub fn time(micros: f64) -> String {
     if micros < 1000.0 { format!("{micros:.0} µs") } else { format!("{:.1} ms", micros / 1000.0) }
 }
