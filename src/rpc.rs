@@ -34,8 +34,7 @@ use crate::{
     telemetry::{Counted, Metrics, Repeats},
 };
 
-use timeout::client_timeout;
-pub use timeout::deadline;
+pub use timeout::{client_timeout, deadline};
 
 /// The methods we know, for routing and for metric labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

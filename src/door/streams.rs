@@ -81,6 +81,13 @@ impl Streams {
     }
 }
 
+/// hyper's calls hold the place where they arrive: those that nobody has taken from it would keep themselves for ever.
+impl Drop for Streams {
+    fn drop(&mut self) {
+        self.arrivals.take(&mut self.arrived);
+    }
+}
+
 impl Arrivals {
     fn take(&self, into: &mut Vec<BoxFuture<'static, ()>>) {
         mem::swap(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), into);
@@ -107,5 +114,25 @@ impl fmt::Debug for Arrivals {
 impl fmt::Debug for Streams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Streams").field("waiting", &self.waiting.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn calls_that_nobody_has_begun_end_with_their_connection() {
+        let arrivals = Arrivals::default();
+        let mut streams = Streams::new(arrivals.clone());
+        let call = Arc::new(());
+        let (held, place) = (Arc::clone(&call), arrivals.clone());
+        let connection = async move {
+            let inside = place.clone();
+            place.execute(async move { drop((inside, held)) });
+        };
+        streams.run(std::pin::pin!(connection)).await;
+        drop((streams, arrivals));
+        assert_eq!(Arc::strong_count(&call), 1);
     }
 }
