@@ -85,12 +85,10 @@ impl Readers {
             self.hurry();
             ended = timeout_at(bound.work, &mut given).await;
         }
-        if ended.is_err() && self.withdraw(number) {
-            let number = self.most;
-            let text = format!("all {number} connections stayed busy (provider.sql.max_connections)");
-            return Err(ProviderError::TimedOut(text.into()));
-        }
         if ended.is_err() {
+            if let Some(why) = self.withdraw(number) {
+                return Err(ProviderError::TimedOut(why));
+            }
             ended = timeout_at(bound.answer, given).await;
         }
         match ended {
@@ -147,11 +145,16 @@ impl Readers {
         }
     }
 
-    /// Whether it was still waiting for a reader.
-    fn withdraw(&self, number: u64) -> bool {
+    /// Why no reader came to it; `None`: one did.
+    fn withdraw(&self, number: u64) -> Option<Detail> {
         let mut desk = self.desk();
-        let place = desk.queue.iter().position(|waiting| waiting.number == number);
-        place.and_then(|place| desk.queue.remove(place)).is_some()
+        let place = desk.queue.iter().position(|waiting| waiting.number == number)?;
+        desk.queue.remove(place);
+        let busy = desk.readers.iter().filter(|reader| reader.busy.is_some()).count();
+        Some(match self.most {
+            most if busy == most => format!("all {most} connections stayed busy (provider.sql.max_connections)").into(),
+            _ => NO_ANSWER.into(),
+        })
     }
 
     /// Wakes a reader that rests, or starts one more. The first that rests: the fewer do the work, the warmer their caches.
@@ -216,11 +219,7 @@ impl Readers {
     }
 
     /// The next lookup, as soon as there is one; `None` once retired.
-    ///
-    /// Before it rests it lets others run: on a busy core whoever asks has its turn then, and what it asks next is found
-    /// here without a call.
     fn next(&self, index: usize) -> Option<Waiting> {
-        let mut rests = false;
         loop {
             {
                 let mut desk = self.desk();
@@ -228,16 +227,12 @@ impl Readers {
                     return None;
                 }
                 let waiting = desk.queue.pop_front();
-                desk.readers[index].busy = (waiting.is_some() || !rests).then(Instant::now);
+                desk.readers[index].busy = waiting.as_ref().map(|_| Instant::now());
                 if waiting.is_some() {
                     return waiting;
                 }
             }
-            match rests {
-                true => thread::park(),
-                false => thread::yield_now(),
-            }
-            rests = !rests;
+            thread::park();
         }
     }
 
