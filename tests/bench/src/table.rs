@@ -16,8 +16,10 @@ pub fn print(rounds: &[Round]) {
     let kinds = || Kind::ALL.into_iter().filter(|kind| rounds.iter().any(|round| round.contains_key(kind)));
     kinds().for_each(|kind| saturated(rounds, kind));
     println!("\nAt half its own rate, in an open loop:\n");
-    println!("| subject | lookups/s | p50 | to floor | p99 | to floor | begun late (p99) | CPU µs |");
-    println!("|{}", "---|".repeat(8));
+    println!(
+        "| subject | lookups/s | p50 | to floor | p99 | to floor | begun late (p99) | p99 from the beginning | to floor | CPU µs |"
+    );
+    println!("|{}", "---|".repeat(10));
     kinds().filter(|kind| !kind.is_bare()).for_each(|kind| half(rounds, kind));
 }
 
@@ -52,7 +54,7 @@ fn half(rounds: &[Round], kind: Kind) {
     let figure = |figure: fn(&Load) -> f64| median(rounds, kind, of(figure)).unwrap_or_default();
     let ratio = |figure: fn(&Load) -> f64| ratio(rounds, kind, of(figure), of(figure));
     println!(
-        "| {} | {:.0} | {} | {} | {} | {} | {} | {:.1} |",
+        "| {} | {:.0} | {} | {} | {} | {} | {} | {} | {} | {:.1} |",
         kind.name(),
         figure(|load| load.rate),
         time(figure(|load| load.p50)),
@@ -60,6 +62,8 @@ fn half(rounds: &[Round], kind: Kind) {
         time(figure(|load| load.p99)),
         ratio(|load| load.p99),
         time(figure(|load| load.late)),
+        time(figure(|load| load.taken)),
+        ratio(|load| load.taken),
         figure(|load| load.server),
     );
 }

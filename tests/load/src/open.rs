@@ -49,9 +49,10 @@ async fn run(lines: &[Arc<Line>], nodes: &Arc<Nodes>, duration: Duration, mut pa
         calls.spawn(async move {
             let late = due.elapsed();
             let ending = line.ask(nodes.random()).await;
+            let time = due.elapsed();
             let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
-            report.begun(late);
-            report.record(&ending, due.elapsed());
+            report.begun(late, time - late);
+            report.record(&ending, time);
         });
         // What has ended is let go, so that a long run does not keep it.
         while calls.try_join_next().is_some() {}

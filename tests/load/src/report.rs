@@ -10,8 +10,9 @@ use crate::Ending;
 #[derive(Clone, Default)]
 pub struct Report {
     endings: BTreeMap<String, Histogram<u64>>,
-    /// Of calls that had a moment to begin at.
+    /// Of calls that had a moment to begin at: how late they began, and what they took from then on.
     late: Option<Histogram<u64>>,
+    taken: Option<Histogram<u64>>,
     /// How long the run took.
     pub elapsed: Duration,
 }
@@ -26,14 +27,21 @@ impl Report {
         times.saturating_record(micros(time));
     }
 
-    /// One more call that began so long after its moment. It is the load's own lateness, and part of the call's time.
-    pub fn begun(&mut self, late: Duration) {
+    /// One more call that began so long after its moment, and took so long from then on. The lateness is the load's own:
+    /// nothing that the gateway does holds the beginning of a call back.
+    pub fn begun(&mut self, late: Duration, taken: Duration) {
         self.late.get_or_insert_with(histogram).saturating_record(micros(late));
+        self.taken.get_or_insert_with(histogram).saturating_record(micros(taken));
     }
 
     /// By how much so many in a hundred calls began at most too late; zero where no call had a moment to begin at.
     pub fn late(&self, percent: f64) -> Duration {
-        self.late.as_ref().map_or(Duration::ZERO, |late| Duration::from_micros(late.value_at_percentile(percent)))
+        at(self.late.as_ref(), percent)
+    }
+
+    /// What so many in a hundred calls took at most from their beginning, whenever that was.
+    pub fn taken(&self, percent: f64) -> Duration {
+        at(self.taken.as_ref(), percent)
     }
 
     /// Calls of an ending: `right`, `WRONG`, `RESOURCE_EXHAUSTED AT_CAPACITY`.
@@ -53,8 +61,7 @@ impl Report {
 
     /// What so many in a hundred of an ending's calls did not exceed.
     pub fn percentile(&self, ending: &str, percent: f64) -> Duration {
-        let times = self.endings.get(ending);
-        times.map_or(Duration::ZERO, |times| Duration::from_micros(times.value_at_percentile(percent)))
+        at(self.endings.get(ending), percent)
     }
 
     /// Every ending but the right one, in one line: `3 × GOAWAY NO_ERROR`.
@@ -93,6 +100,10 @@ impl fmt::Debug for Report {
     }
 }
 
+fn at(times: Option<&Histogram<u64>>, percent: f64) -> Duration {
+    times.map_or(Duration::ZERO, |times| Duration::from_micros(times.value_at_percentile(percent)))
+}
+
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
@@ -120,7 +131,7 @@ mod tests {
             text.starts_with("102 calls in 2.0 s, 51 a second\n") && text.contains("| right | 101 | 51."),
             "{text}"
         );
-        (1..=100).for_each(|ms| report.begun(Duration::from_millis(ms)));
+        (1..=100).for_each(|ms| report.begun(Duration::from_millis(ms), Duration::from_secs(1)));
         let text = report.to_string();
         assert!(text.contains("a second; begun 50.") && text.contains("99."), "{text}");
     }
