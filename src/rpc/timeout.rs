@@ -12,7 +12,8 @@ use super::BadRequest;
 /// already would win against one of which nothing is left, so that is told here.
 pub fn deadline(headers: &HeaderMap, arrival: Instant, cap: Duration) -> Result<Deadline, BadRequest> {
     let deadline = Deadline::new(arrival, client_timeout(headers)?, cap);
-    if deadline.at() > arrival { Ok(deadline) } else { Err(BadRequest::TooLate) }
+    // By the clock: a nanosecond is over before anybody could be asked.
+    if deadline.passed() { Err(BadRequest::TooLate) } else { Ok(deadline) }
 }
 
 /// Reads the header: 1 to 8 digits and a unit, H M S m u n ("Timeout" of the gRPC over HTTP/2 protocol description).
@@ -76,6 +77,7 @@ mod tests {
         assert_eq!(made(HeaderValue::from_static("100m")), Ok(arrival + Duration::from_millis(90)));
         assert_eq!(made(HeaderValue::from_static("1H")), Ok(arrival + cap));
         assert_eq!(made(HeaderValue::from_static("0m")), Err(BadRequest::TooLate));
+        assert_eq!(made(HeaderValue::from_static("1n")), Err(BadRequest::TooLate));
         assert_eq!(made(HeaderValue::from_static("1")), Err(BadRequest::Headers));
     }
 

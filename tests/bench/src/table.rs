@@ -93,7 +93,8 @@ fn ratio(
 fn middle(figures: impl Iterator<Item = f64>) -> Option<f64> {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_unstable_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied()
+    let (below, above) = (figures.len().checked_sub(1)? / 2, figures.len() / 2);
+    Some(f64::midpoint(figures[below], figures[above]))
 }
 
 /// `123 µs`, `1.2 ms`
