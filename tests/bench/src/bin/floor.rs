@@ -25,6 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tonic::{Response, Status};
 use tower::Service as _;
+use tracing::subscriber::NoSubscriber;
 
 /// The gateway's, so that the difference is not the allocator's.
 #[global_allocator]
@@ -66,6 +67,8 @@ impl CredentialService for Table {
 
 #[tokio::main]
 async fn main() {
+    // Without one, every span of h2 would go through the `log` crate.
+    let _ = tracing::subscriber::set_global_default(NoSubscriber::new());
     let settings = Settings::parse();
     let service = CredentialServiceServer::new(Table(table(&settings)));
     let acceptor = TlsAcceptor::from(Arc::new(tls(&settings)));
