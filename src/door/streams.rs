@@ -66,13 +66,14 @@ impl Streams {
     fn advance(&mut self, context: &mut Context<'_>) -> bool {
         let mut ended = false;
         self.arrivals.take(&mut self.arrived);
+        // Most end here, without a waker of their own. Where one does not, the others will not either.
+        let mut at_once = true;
         for mut stream in self.arrived.drain(..) {
-            // Most end here, without a waker of their own.
-            if stream.poll_unpin(context).is_ready() {
-                ended = true;
-            } else {
+            at_once = at_once && stream.poll_unpin(context).is_ready();
+            if !at_once {
                 self.waiting.push(stream);
             }
+            ended |= at_once;
         }
         while let Poll::Ready(Some(())) = self.waiting.poll_next_unpin(context) {
             ended = true;

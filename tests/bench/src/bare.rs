@@ -47,7 +47,7 @@ impl Bare {
         let nodes: Vec<_> = deployment.nodes.iter().collect();
         thread::scope(|scope| {
             let work = scope.spawn(|| {
-                cores::pin(cores::SERVER);
+                cores::pin_server();
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
                 runtime.block_on(self.loops(&nodes, outstanding, duration))
             });

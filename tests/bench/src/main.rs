@@ -21,6 +21,7 @@ mod table;
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand};
+use cores::Cores;
 use subject::Kind;
 
 /// The gateway's speed beside a floor, in ratios
@@ -66,8 +67,10 @@ enum What {
 }
 
 fn main() {
-    cores::pin(cores::LOAD);
-    match Cli::parse().what {
+    let what = Cli::parse().what;
+    println!("{}\n", Cores::get());
+    cores::pin_load();
+    match what {
         What::Table { subjects, rounds, seconds, collect } => {
             let kinds = if subjects.is_empty() { Kind::ALL.to_vec() } else { subjects };
             let seen = rounds::run(&kinds, rounds, Duration::from_secs_f64(seconds));

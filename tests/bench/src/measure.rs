@@ -26,8 +26,8 @@ pub struct Load {
     pub load: f64,
     /// How late calls of an open loop began (p99): the load's own share of their times.
     pub late: f64,
-    /// What they took from then on (p99).
-    pub taken: f64,
+    /// The p99 of a typical tenth of a second of it.
+    pub typical: f64,
 }
 
 /// All loads of one round.
@@ -84,7 +84,7 @@ pub fn load(subject: &Subject, plan: Plan, duration: Duration) -> Load {
         database: micros(spent.database) / calls,
         load: micros(spent.load) / calls,
         late: micros(report.late(99.0)),
-        taken: micros(report.taken(99.0)),
+        typical: micros(report.typical_p99()),
     }
 }
 
@@ -120,7 +120,7 @@ fn saturate_bare(subject: &Subject, bare: &Bare, outstanding: usize, duration: D
         database: micros(subject.database_time() - before) / calls,
         load: 0.0,
         late: 0.0,
-        taken: 0.0,
+        typical: 0.0,
     }
 }
 

@@ -162,7 +162,7 @@ pub fn deployment(kind: Kind, count: usize, database: Option<&Database>) -> Depl
         .merge("[metrics]\nlisten = '127.0.0.1:0'")
         .set("lookup.queue", QUEUE);
     match kind {
-        Kind::Sqlite => imported(sql(deployment, "sqlite:nodes.db"), &[]),
+        Kind::Sqlite => imported(sql(deployment, "sqlite:nodes.db").set("provider.sql.max_connections", 64_i64), &[]),
         Kind::Postgres | Kind::Mariadb | Kind::PostgresBare | Kind::MariadbBare => {
             let database = database.unwrap();
             let deployment = sql(deployment, &database.reader_url()).with_file("owner.url", database.owner_url());

@@ -21,6 +21,7 @@ mod open;
 mod pacer;
 mod probes;
 mod report;
+mod tenths;
 
 pub use arrivals::{Arrivals, arrivals};
 pub use caller::Caller;

@@ -51,7 +51,7 @@ async fn run(lines: &[Arc<Line>], nodes: &Arc<Nodes>, duration: Duration, mut pa
             let ending = line.ask(nodes.random()).await;
             let time = due.elapsed();
             let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
-            report.begun(late, time - late);
+            report.began(late, due.duration_since(begin), time);
             report.record(&ending, time);
         });
         // What has ended is let go, so that a long run does not keep it.

@@ -4,15 +4,15 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use hdrhistogram::Histogram;
 
-use crate::Ending;
+use crate::{Ending, tenths::Tenths};
 
 /// Endings and times.
 #[derive(Clone, Default)]
 pub struct Report {
     endings: BTreeMap<String, Histogram<u64>>,
-    /// Of calls that had a moment to begin at: how late they began, and what they took from then on.
+    /// Of calls that had a moment to begin at: how late they began, and what they took in each tenth of a second.
     late: Option<Histogram<u64>>,
-    taken: Option<Histogram<u64>>,
+    tenths: Tenths,
     /// How long the run took.
     pub elapsed: Duration,
 }
@@ -27,11 +27,11 @@ impl Report {
         times.saturating_record(micros(time));
     }
 
-    /// One more call that began so long after its moment, and took so long from then on. The lateness is the load's own:
-    /// nothing that the gateway does holds the beginning of a call back.
-    pub fn begun(&mut self, late: Duration, taken: Duration) {
+    /// One more call that began so long after its moment, which was `at` after the beginning of the run, and took `time`
+    /// from that moment on. The lateness is the load's own: nothing that the gateway does holds the beginning of a call back.
+    pub fn began(&mut self, late: Duration, at: Duration, time: Duration) {
         self.late.get_or_insert_with(histogram).saturating_record(micros(late));
-        self.taken.get_or_insert_with(histogram).saturating_record(micros(taken));
+        self.tenths.record(at + time, time);
     }
 
     /// By how much so many in a hundred calls began at most too late; zero where no call had a moment to begin at.
@@ -39,9 +39,10 @@ impl Report {
         at(self.late.as_ref(), percent)
     }
 
-    /// What so many in a hundred calls took at most from their beginning, whenever that was.
-    pub fn taken(&self, percent: f64) -> Duration {
-        at(self.taken.as_ref(), percent)
+    /// The p99 of a typical tenth of a second: the median of all of them. A machine that others share stands still or runs at
+    /// half its speed now and then. A p99 of the whole shows only that; this one, what it is when it does not.
+    pub fn typical_p99(&self) -> Duration {
+        self.tenths.median_p99()
     }
 
     /// Calls of an ending: `right`, `WRONG`, `RESOURCE_EXHAUSTED AT_CAPACITY`.
@@ -100,16 +101,16 @@ impl fmt::Debug for Report {
     }
 }
 
-fn at(times: Option<&Histogram<u64>>, percent: f64) -> Duration {
+pub(crate) fn at(times: Option<&Histogram<u64>>, percent: f64) -> Duration {
     times.map_or(Duration::ZERO, |times| Duration::from_micros(times.value_at_percentile(percent)))
 }
 
-fn micros(time: Duration) -> u64 {
+pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// 1 µs to 10 minutes, to three digits.
-fn histogram() -> Histogram<u64> {
+pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 600_000_000, 3).unwrap_or_else(|error| unreachable!("constant bounds: {error}"))
 }
 
@@ -131,7 +132,7 @@ mod tests {
             text.starts_with("102 calls in 2.0 s, 51 a second\n") && text.contains("| right | 101 | 51."),
             "{text}"
         );
-        (1..=100).for_each(|ms| report.begun(Duration::from_millis(ms), Duration::from_secs(1)));
+        (1..=100).for_each(|ms| report.began(Duration::from_millis(ms), Duration::ZERO, Duration::from_secs(1)));
         let text = report.to_string();
         assert!(text.contains("a second; begun 50.") && text.contains("99."), "{text}");
     }

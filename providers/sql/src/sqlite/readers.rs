@@ -1,7 +1,8 @@
 //! The threads that read: each holds one connection, and all of them take lookups from one queue.
 //!
 //! Decides how many are awake. Waking a thread costs more than a lookup, so one that is awake takes lookup after lookup and
-//! rests only when none is left; another is called when those awake have been busy with one statement each for a while, or
+//! rests only when none is left, and it is called when all that is ready to ask has asked (0.1 wakes a lookup at 64 under
+//! way instead of 0.7, measured). Another is called when those awake have been busy with one statement each for a while, or
 //! when a lookup has waited for so long. A slow statement, a lock or a cold disk thus holds up the others for a millisecond,
 //! and threads are as many as it takes. A lookup that nobody came to in time is withdrawn.
 //!
@@ -16,7 +17,11 @@ use std::{
 };
 
 use credgate_provider::{Detail, NodeId, Password, PasswordRule, ProviderError, Slot};
-use tokio::time::{self, timeout_at};
+use tokio::{
+    spawn,
+    task::yield_now,
+    time::{self, timeout_at},
+};
 
 use super::{connection::Connection, fault::Fault, source::Source};
 use crate::{
@@ -49,6 +54,8 @@ struct Desk {
     readers: Vec<Reader>,
     /// Of the next lookup.
     number: u64,
+    /// A reader is about to be called.
+    call_due: bool,
     /// Why nothing is read any more.
     retired: Option<Detail>,
 }
@@ -58,6 +65,9 @@ struct Waiting {
     question: Question,
     answer: Answer<Option<Password>>,
 }
+
+/// A reader is called when this ends, however it ends.
+struct Call(Arc<Readers>);
 
 struct Reader {
     thread: JoinHandle<()>,
@@ -131,8 +141,13 @@ impl Readers {
         desk.queue.push_back(Waiting { number, question, answer });
         let now = Instant::now();
         let prompt = |reader: &Reader| reader.busy.is_some_and(|since| now.duration_since(since) < PATIENCE);
-        if !desk.readers.iter().any(prompt) {
-            self.call(desk);
+        if !desk.call_due && !desk.readers.iter().any(prompt) {
+            desk.call_due = true;
+            let call = Call(Arc::clone(self));
+            spawn(async move {
+                yield_now().await;
+                drop(call);
+            });
         }
         Ok(number)
     }
@@ -238,5 +253,15 @@ impl Readers {
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let mut desk = self.0.desk();
+        desk.call_due = false;
+        if !desk.queue.is_empty() {
+            self.0.call(desk);
+        }
     }
 }
