@@ -63,6 +63,7 @@ impl Configured<'_> {
         let provider = root.section("provider");
         if provider.required::<String>("kind").is_some_and(|kind| kind != "sql") {
             provider.problem("kind", "is not \"sql\", so there is no schema to migrate or to import into");
+            return None;
         }
         let base = self.config.parent().unwrap_or(Path::new(""));
         let database = SqlKind.own_schema(&provider.section("sql"), self.url_file, base, report)?;
@@ -83,8 +84,7 @@ pub async fn import(
     let report = Report::default();
     let read = configured.database(&report, |root, database| {
         let (node_ids, passwords) = config::rules(root);
-        let place = file.display().to_string();
-        let table = credgate_csv::read(file, &place, &Dialect::default(), Rules { node_ids, passwords }, &report);
+        let table = credgate_csv::read(file, "FILE", &Dialect::default(), Rules { node_ids, passwords }, &report);
         table.map(|table| (database, rows(&table, node_ids)))
     });
     let Some((database, rows)) = read.flatten().filter(|_| report.is_clean()) else {

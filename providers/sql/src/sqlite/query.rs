@@ -108,6 +108,9 @@ fn suitable(statement: &Statement<'_>) -> Result<bool, Unsuitable> {
             "takes {number} parameters; it must take exactly one, the node ID, as in WHERE node_id = ?"
         ));
     }
+    if statement.column_count() == 0 {
+        return Err(not_one("it returns no rows"));
+    }
     // `:node` would do for SQLite, and is another thing in every other database.
     if statement.parameter_name(1).is_some_and(|name| name != "?1" && name != "$1") {
         return Err("cannot be run: its parameter must be written ? (or ?1)".to_owned());

@@ -118,6 +118,7 @@ async fn a_query_that_cannot_answer() {
             "UPDATE nodes SET enabled = 1 WHERE node_id = ? RETURNING node_id, password",
             "must be one SELECT and nothing else",
         ),
+        ("DELETE FROM nodes WHERE node_id = ?", "must be one SELECT and nothing else: it returns no rows"),
         ("SELECT node_id, password FROM nodes WHERE node_id = ?; SELECT 1", "must be one SELECT and nothing else"),
     ] {
         let text = refusal(&store, &format!("query = '{query}'")).await;

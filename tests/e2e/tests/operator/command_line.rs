@@ -2,7 +2,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use credgate_support::process::{Finished, Process, executable};
+use credgate_support::{
+    deployment::Deployment,
+    process::{Finished, Process, executable},
+};
 
 use crate::refusal::BOUND;
 
@@ -51,6 +54,29 @@ fn the_version_is_one_line() {
         assert_eq!((version.exit.code, version.stdout), (Some(0), wanted.clone()));
     }
     assert_eq!(run("credgate-probe", &["--version"]).stdout, format!("credgate-probe {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_deployment_without_a_database_is_told_once_that_it_has_none() {
+    let deployment = Deployment::mtls().with_nodes(1);
+    for args in [&["migrate"][..], &["import", "nodes.csv"]] {
+        let refused = Process::run(deployment.command(args), BOUND);
+        assert_eq!((refused.exit.code, refused.stderr.lines().count()), (Some(78), 1), "{}", refused.stderr);
+        assert!(refused.stderr.contains("provider.kind: is not \"sql\""), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_file_of_nodes_that_is_missing_is_named_once() {
+    let deployment = Deployment::mtls()
+        .with_nodes(1)
+        .remove("provider.csv")
+        .set("provider.kind", "sql")
+        .set("provider.sql.url", "sqlite:nodes.db");
+    assert_eq!(Process::run(deployment.command(["migrate"]), BOUND).exit.code, Some(0));
+    let refused = Process::run(deployment.command(["import", "none.csv"]), BOUND);
+    assert_eq!(refused.exit.code, Some(78), "{}", refused.stderr);
+    assert!(refused.stderr.starts_with("error: FILE: none.csv: cannot be read: "), "{}", refused.stderr);
 }
 
 #[test]
