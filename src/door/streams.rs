@@ -66,7 +66,7 @@ impl Streams {
     fn advance(&mut self, context: &mut Context<'_>) -> bool {
         let mut ended = false;
         self.arrivals.take(&mut self.arrived);
-        // Most end here, without a waker of their own. Where one does not, the others will not either.
+        // Most end here, without a waker of their own. Where one does not, the others are likely to wait as well.
         let mut at_once = true;
         for mut stream in self.arrived.drain(..) {
             at_once = at_once && stream.poll_unpin(context).is_ready();

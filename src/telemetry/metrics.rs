@@ -12,7 +12,7 @@ use credgate_provider::Number;
 use http::HeaderMap;
 use metrics::{Counter, Gauge, Label, counter, describe_counter, describe_gauge, gauge, with_local_recorder};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tonic::Code;
 
 use crate::{outcome::Outcome, principal::Refusal, rpc::Method};
@@ -160,6 +160,7 @@ fn set(gauge: &Gauge, value: u64) {
 /// reads the page.
 pub async fn sum_up(metrics: Arc<Metrics>) {
     let mut turns = interval(SUM_UP);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         turns.tick().await;
         metrics.handle.run_upkeep();

@@ -13,6 +13,7 @@ mod file;
 mod import;
 mod query;
 mod readers;
+mod reading;
 mod source;
 mod writer;
 

@@ -27,11 +27,15 @@ impl Report {
         times.saturating_record(micros(time));
     }
 
-    /// One more call that began so long after its moment, which was `at` after the beginning of the run, and took `time`
-    /// from that moment on. The lateness is the load's own: nothing that the gateway does holds the beginning of a call back.
-    pub fn began(&mut self, late: Duration, at: Duration, time: Duration) {
+    /// One more call that began so long after its moment. The lateness is the load's own: nothing that the gateway does
+    /// holds the beginning of a call back.
+    pub fn began(&mut self, late: Duration) {
         self.late.get_or_insert_with(histogram).saturating_record(micros(late));
-        self.tenths.record(at + time, time);
+    }
+
+    /// One more call that ended at `end` of the run, while others still began, and took `time` from its moment.
+    pub fn ended_in_time(&mut self, end: Duration, time: Duration) {
+        self.tenths.record(end, time);
     }
 
     /// By how much so many in a hundred calls began at most too late; zero where no call had a moment to begin at.
@@ -132,7 +136,7 @@ mod tests {
             text.starts_with("102 calls in 2.0 s, 51 a second\n") && text.contains("| right | 101 | 51."),
             "{text}"
         );
-        (1..=100).for_each(|ms| report.began(Duration::from_millis(ms), Duration::ZERO, Duration::from_secs(1)));
+        (1..=100).for_each(|ms| report.began(Duration::from_millis(ms)));
         let text = report.to_string();
         assert!(text.contains("a second; begun 50.") && text.contains("99."), "{text}");
     }

@@ -111,6 +111,22 @@ impl Connection {
         self.run(bound, |connection| connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)))
     }
 
+    /// What is read from now on is read from the file as it is at the first statement.
+    pub(crate) fn begin_view(&self) -> Result<(), Fault> {
+        self.at_once("BEGIN")
+    }
+
+    /// The next statement reads the file as it is then; writers need not wait for this connection any more.
+    pub(crate) fn end_view(&self) -> Result<(), Fault> {
+        self.at_once("COMMIT")
+    }
+
+    /// Runs a statement that waits for nothing.
+    fn at_once(&self, statement: &str) -> Result<(), Fault> {
+        let done = self.inner.prepare_cached(statement).and_then(|mut statement| statement.execute([]));
+        done.map(drop).map_err(|error| Fault::of(&error, &self.access.path))
+    }
+
     /// Asks for the rows of one node; two of them are enough to know.
     pub(crate) fn rows(&self, query: &Query, node: &NodeId, bound: Bound) -> Result<Matches, Fault> {
         self.run(bound, |connection| {

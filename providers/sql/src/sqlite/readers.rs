@@ -1,8 +1,8 @@
 //! The threads that read: each holds one connection, and all of them take lookups from one queue.
 //!
 //! Decides how many are awake. Waking a thread costs more than a lookup, so one that is awake takes lookup after lookup and
-//! rests only when none is left, and it is called when all that is ready to ask has asked (0.1 wakes a lookup at 64 under
-//! way instead of 0.7, measured). Another is called when those awake have been busy with one statement each for a while, or
+//! rests only when none is left, and while lookups come in crowds it is called when all that are ready have lined up (0.1 wakes
+//! a lookup at 64 under way instead of 0.7, measured). Another is called when those awake have been busy with one statement each for a while, or
 //! when a lookup has waited for so long. A slow statement, a lock or a cold disk thus holds up the others for a millisecond,
 //! and threads are as many as it takes. A lookup that nobody came to in time is withdrawn.
 //!
@@ -10,6 +10,7 @@
 
 use std::{
     collections::VecDeque,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
@@ -23,10 +24,9 @@ use tokio::{
     time::{self, timeout_at},
 };
 
-use super::{connection::Connection, fault::Fault, source::Source};
+use super::{reading::Reading, source::Source};
 use crate::{
     backend::Usage,
-    record::Matches,
     task::{Answer, Bound, NO_ANSWER},
     vacancy::Vacancy,
 };
@@ -56,6 +56,8 @@ struct Desk {
     number: u64,
     /// A reader is about to be called.
     call_due: bool,
+    /// So many times more a reader is called without waiting for others to line up.
+    at_once: u32,
     /// Why nothing is read any more.
     retired: Option<Detail>,
 }
@@ -77,6 +79,9 @@ struct Reader {
 
 /// How long one statement may take before another reader is called: a hundred times what a lookup by primary key takes.
 const PATIENCE: Duration = Duration::from_millis(1);
+
+/// After one lookup that was alone, so many are taken to be.
+const ALONE: u32 = 16;
 
 impl Readers {
     /// At most `most` threads, none yet.
@@ -114,7 +119,7 @@ impl Readers {
         let (queue, readers) = {
             let mut desk = self.desk();
             desk.retired = Some(why.clone());
-            (std::mem::take(&mut desk.queue), std::mem::take(&mut desk.readers))
+            (mem::take(&mut desk.queue), mem::take(&mut desk.readers))
         };
         for waiting in queue {
             waiting.answer.give(Err(ProviderError::Unavailable(why.clone())));
@@ -141,8 +146,16 @@ impl Readers {
         desk.queue.push_back(Waiting { number, question, answer });
         let now = Instant::now();
         let prompt = |reader: &Reader| reader.busy.is_some_and(|since| now.duration_since(since) < PATIENCE);
-        if !desk.call_due && !desk.readers.iter().any(prompt) {
+        if desk.call_due || desk.readers.iter().any(prompt) {
+            return Ok(number);
+        }
+        if let Some(left) = desk.at_once.checked_sub(1) {
+            desk.at_once = left;
+            self.call(desk);
+        } else {
             desk.call_due = true;
+            // A runtime that ends drops the task right here.
+            drop(desk);
             let call = Call(Arc::clone(self));
             spawn(async move {
                 yield_now().await;
@@ -201,53 +214,47 @@ impl Readers {
 
     /// The life of a reader.
     fn read(&self, index: usize) {
-        let mut connection = None;
-        while let Some(Waiting { question, answer, .. }) = self.next(index) {
+        let mut reading = Reading::default();
+        while let Some((Waiting { number, question, answer, .. }, line)) = self.next(index, &mut reading) {
             // Nobody waits for it any more.
             if !answer.is_wanted() {
                 continue;
             }
             let Question { node, rule, bound, slot } = question;
-            let kept = connection.take();
-            let asked = catch_unwind(AssertUnwindSafe(|| self.ask(kept, &node, bound)));
+            let asked =
+                catch_unwind(AssertUnwindSafe(|| reading.rows(&self.source, &node, bound, number..line, PATIENCE)));
             // The work has ended, whoever still waits for the answer.
             drop(slot);
             match asked {
-                Ok(Ok((kept, matches))) => {
-                    connection = Some(kept);
-                    answer.give(self.vacancy.judge(matches, rule));
-                }
+                Ok(Ok(matches)) => answer.give(self.vacancy.judge(matches, rule)),
                 Ok(Err(fault)) => answer.give(Err(fault.into())),
                 Err(_) => answer.give(Err(ProviderError::Defect("a reader panicked".into()))),
             }
         }
     }
 
-    /// One run of the statement. When it goes wrong the connection is closed.
-    fn ask(&self, kept: Option<Connection>, node: &NodeId, bound: Bound) -> Result<(Connection, Matches), Fault> {
-        let connection = match kept {
-            Some(connection) => connection,
-            None => self.source.connect()?,
-        };
-        let matches = connection.rows(&self.source.query, node, bound)?;
-        Ok((connection, matches))
-    }
-
-    /// The next lookup, as soon as there is one; `None` once retired.
-    fn next(&self, index: usize) -> Option<Waiting> {
+    /// The next lookup, as soon as there is one, and the number of the one that will come after all that wait now; `None`
+    /// once retired.
+    fn next(&self, index: usize, reading: &mut Reading) -> Option<(Waiting, u64)> {
         loop {
             {
                 let mut desk = self.desk();
                 if desk.retired.is_some() {
                     return None;
                 }
-                let waiting = desk.queue.pop_front();
-                desk.readers[index].busy = waiting.as_ref().map(|_| Instant::now());
-                if waiting.is_some() {
-                    return waiting;
+                if let Some(waiting) = desk.queue.pop_front() {
+                    desk.readers[index].busy = Some(Instant::now());
+                    return Some((waiting, desk.number));
+                }
+                if !reading.has_view() {
+                    desk.readers[index].busy = None;
                 }
             }
-            thread::park();
+            if reading.has_view() {
+                reading.end_view();
+            } else {
+                thread::park();
+            }
         }
     }
 
@@ -256,10 +263,14 @@ impl Readers {
     }
 }
 
+/// Who waited and was alone costs a turn of the runtime for nothing, so the next ones do not wait.
 impl Drop for Call {
     fn drop(&mut self) {
         let mut desk = self.0.desk();
         desk.call_due = false;
+        if desk.queue.len() <= 1 {
+            desk.at_once = ALONE;
+        }
         if !desk.queue.is_empty() {
             self.0.call(desk);
         }

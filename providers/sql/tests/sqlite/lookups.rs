@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use credgate_provider::ProviderError;
 use credgate_support::provider::{check, get, get_within};
+use futures::{future::join_all, poll};
 use tokio::time::Instant;
 
 use crate::support::{QUERY, Store, TABLE};
@@ -39,6 +40,21 @@ async fn our_own_schema() {
     provider.close().await;
     assert!(get(&*provider, "2000").await.contains("was closed"));
     assert!(check(&*provider).await.is_err());
+}
+
+/// Crowds and lookups that are alone, some of them left as soon as they have asked: whoever stays is answered.
+#[tokio::test]
+async fn nobody_waits_for_a_reader_that_nobody_called() {
+    let store = Store::with(&format!("{TABLE}; INSERT INTO nodes VALUES ('2000', 'secret', 1)"));
+    let provider = store.open(&format!("{QUERY}\nmax_connections = 64")).await;
+    for crowd in (1..=40).chain([1; 40]) {
+        let left = (0..crowd % 3).map(|_| Box::pin(get(&*provider, "2000"))).collect::<Vec<_>>();
+        for mut lookup in left {
+            assert!(poll!(&mut lookup).is_pending());
+        }
+        let answers = join_all((0..crowd).map(|_| get(&*provider, "2000"))).await;
+        assert!(answers.iter().all(|answer| answer == "secret"), "{crowd}: {answers:?}");
+    }
 }
 
 #[tokio::test]

@@ -81,10 +81,10 @@ async fn lookups_beside_a_writer(mode: &str) {
             0
         }
     });
-    for reader in readers {
-        reader.await.unwrap();
-    }
+    // The writer must end whatever the readers have found.
+    let read = futures::future::join_all(readers).await;
     done.store(true, Ordering::SeqCst);
+    read.into_iter().for_each(|reader| reader.unwrap());
     let rounds = writer.await.unwrap();
     assert!(rounds > 3, "the writer came no further than round {rounds}");
     println!("{mode}: {lookups} lookups in {rounds} rounds of the writer");
