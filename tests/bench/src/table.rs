@@ -15,6 +15,16 @@ pub fn print(rounds: &[Round]) {
     println!("|{}", "---|".repeat(11));
     let kinds = || Kind::ALL.into_iter().filter(|kind| rounds.iter().any(|round| round.contains_key(kind)));
     kinds().for_each(|kind| saturated(rounds, kind));
+    for (kind, base) in
+        [(Kind::Sqlite, Kind::Csv), (Kind::Postgres, Kind::PostgresBare), (Kind::Mariadb, Kind::MariadbBare)]
+    {
+        let [of_kind, of_base] = [kind, base].map(|kind| better(rounds, kind).1);
+        let rate = |load: fn(&Measured) -> Load| move |of: &Measured| Some(load(of).rate);
+        let ratio = ratio(rounds, (kind, base), rate(of_kind), rate(of_base));
+        if !ratio.is_empty() {
+            println!("\nRate of {} to {}: {ratio}", kind.name(), base.name());
+        }
+    }
     println!("\nAt half its own rate, in an open loop:\n");
     println!(
         "| subject | lookups/s | p50 | to floor | p99 | to floor | begun late (p99) | p99 of a typical 0.1 s | to floor | CPU µs |"
@@ -27,8 +37,9 @@ fn saturated(rounds: &[Round], kind: Kind) {
     let (calls, load) = better(rounds, kind);
     let (_, floor) = better(rounds, Kind::Floor);
     let figure = |figure: fn(&Load) -> f64| median(rounds, kind, |of| Some(figure(&load(of)))).unwrap_or_default();
-    let ratio =
-        |figure: fn(&Load) -> f64| ratio(rounds, kind, |of| Some(figure(&load(of))), |of| Some(figure(&floor(of))));
+    let ratio = |figure: fn(&Load) -> f64| {
+        ratio(rounds, (kind, Kind::Floor), |of| Some(figure(&load(of))), |of| Some(figure(&floor(of))))
+    };
     let (server, client) = (figure(|load| load.server), figure(|load| load.load));
     let database = figure(|load| load.database);
     println!(
@@ -52,7 +63,7 @@ fn saturated(rounds: &[Round], kind: Kind) {
 fn half(rounds: &[Round], kind: Kind) {
     let of = |figure: fn(&Load) -> f64| move |measured: &Measured| measured.half.as_ref().map(figure);
     let figure = |figure: fn(&Load) -> f64| median(rounds, kind, of(figure)).unwrap_or_default();
-    let ratio = |figure: fn(&Load) -> f64| ratio(rounds, kind, of(figure), of(figure));
+    let ratio = |figure: fn(&Load) -> f64| ratio(rounds, (kind, Kind::Floor), of(figure), of(figure));
     println!(
         "| {} | {:.0} | {} | {} | {} | {} | {} | {} | {} | {:.1} |",
         kind.name(),
@@ -79,14 +90,14 @@ fn median(rounds: &[Round], kind: Kind, figure: impl Fn(&Measured) -> Option<f64
     middle(rounds.iter().filter_map(|round| figure(round.get(&kind)?)))
 }
 
-/// Nothing where no round has a floor.
+/// Of one kind to another; nothing where no round has both.
 fn ratio(
     rounds: &[Round],
-    kind: Kind,
+    (kind, base): (Kind, Kind),
     figure: impl Fn(&Measured) -> Option<f64>,
-    floor: impl Fn(&Measured) -> Option<f64>,
+    of_base: impl Fn(&Measured) -> Option<f64>,
 ) -> String {
-    let ratios = rounds.iter().filter_map(|round| Some(figure(round.get(&kind)?)? / floor(round.get(&Kind::Floor)?)?));
+    let ratios = rounds.iter().filter_map(|round| Some(figure(round.get(&kind)?)? / of_base(round.get(&base)?)?));
     middle(ratios).map_or(String::new(), |ratio| format!("{ratio:.2}"))
 }
 
