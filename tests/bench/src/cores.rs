@@ -1,7 +1,6 @@
 //! Who runs where: servers on one core, the load on another. Both share the rest of the machine with nobody, it is hoped.
 //!
-//! What a machine does for itself it often does on one of its cores. Servers get the core that stands still less: what the
-//! load's own core loses is known to the load, which tells such calls apart.
+//! What a machine does for itself it often does on one of its cores. Servers get the core that is taken away less.
 
 use std::{
     fmt,
@@ -12,7 +11,7 @@ use std::{
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// A core, and what it lost of a second in which it was never given away.
+/// A core, and what it lost of the time in which it was looked at.
 #[derive(Clone, Copy, Debug)]
 struct Core {
     number: usize,

@@ -11,7 +11,7 @@ use credgate_support::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{bare::Bare, cores, python};
+use crate::{bare::Bare, cores, measure::MANY, python};
 
 /// One line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
@@ -162,10 +162,11 @@ pub fn deployment(kind: Kind, count: usize, database: Option<&Database>) -> Depl
         .merge("[metrics]\nlisten = '127.0.0.1:0'")
         .set("lookup.queue", QUEUE);
     match kind {
-        Kind::Sqlite => imported(sql(deployment, "sqlite:nodes.db").set("provider.sql.max_connections", 64_i64), &[]),
+        Kind::Sqlite => imported(sql(deployment, "sqlite:nodes.db", READERS), &[]),
         Kind::Postgres | Kind::Mariadb | Kind::PostgresBare | Kind::MariadbBare => {
             let database = database.unwrap();
-            let deployment = sql(deployment, &database.reader_url()).with_file("owner.url", database.owner_url());
+            let deployment =
+                sql(deployment, &database.reader_url(), CONNECTIONS).with_file("owner.url", database.owner_url());
             let owner = deployment.path("owner.url");
             imported(deployment, &["--url-file", owner.to_str().unwrap()])
         }
@@ -175,12 +176,12 @@ pub fn deployment(kind: Kind, count: usize, database: Option<&Database>) -> Depl
     }
 }
 
-fn sql(deployment: Deployment, url: &str) -> Deployment {
+fn sql(deployment: Deployment, url: &str, connections: usize) -> Deployment {
     deployment
         .remove("provider.csv")
         .set("provider.kind", "sql")
         .set("provider.sql.url", url)
-        .set("provider.sql.max_connections", i64::try_from(CONNECTIONS).unwrap())
+        .set("provider.sql.max_connections", i64::try_from(connections).unwrap())
 }
 
 fn imported(deployment: Deployment, more: &[&str]) -> Deployment {
@@ -215,6 +216,9 @@ fn start_floor(command: Command) -> Server {
 
 /// What operators commonly give a pool.
 pub const CONNECTIONS: usize = 16;
+
+/// Those of SQLite are threads that start only when they are needed: as many as calls are under way.
+const READERS: usize = MANY;
 
 /// A machine that stands still for a moment must not make an open loop's calls be refused: they wait, and it shows.
 const QUEUE: i64 = 10_000;

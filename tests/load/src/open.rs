@@ -53,7 +53,7 @@ async fn run(lines: &[Arc<Line>], nodes: &Arc<Nodes>, duration: Duration, mut pa
             let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
             report.began(late);
             // What ends later are stragglers, and of no typical time.
-            let end = begin.elapsed();
+            let end = due.duration_since(begin) + time;
             if end < duration {
                 report.ended_in_time(end, time);
             }

@@ -1,10 +1,10 @@
 //! The threads that read: each holds one connection, and all of them take lookups from one queue.
 //!
 //! Decides how many are awake. Waking a thread costs more than a lookup, so one that is awake takes lookup after lookup and
-//! rests only when none is left, and while lookups come in crowds it is called when all that are ready have lined up (0.1 wakes
-//! a lookup at 64 under way instead of 0.7, measured). Another is called when those awake have been busy with one statement each for a while, or
-//! when a lookup has waited for so long. A slow statement, a lock or a cold disk thus holds up the others for a millisecond,
-//! and threads are as many as it takes. A lookup that nobody came to in time is withdrawn.
+//! rests only when none is left, and while lookups come in crowds it is called when all that are ready have lined up (0.1
+//! wakes a lookup at 64 under way instead of 0.7, measured). Another is called when those awake have been busy with one
+//! statement each for a while, or when a lookup has waited for so long. A slow statement, a lock or a cold disk thus holds up
+//! the others for a millisecond, and threads are as many as it takes. A lookup that nobody came to in time is withdrawn.
 //!
 //! A connection whose statement went wrong is closed, and the next lookup of that thread opens another one.
 

@@ -1,6 +1,6 @@
 //! What lookups answer: the exactly-one-row rule, the changes of other processes, and locks.
 
-use std::time::Duration;
+use std::{pin::pin, task::Poll, time::Duration};
 
 use credgate_provider::ProviderError;
 use credgate_support::provider::{check, get, get_within};
@@ -48,9 +48,11 @@ async fn nobody_waits_for_a_reader_that_nobody_called() {
     let store = Store::with(&format!("{TABLE}; INSERT INTO nodes VALUES ('2000', 'secret', 1)"));
     let provider = store.open(&format!("{QUERY}\nmax_connections = 64")).await;
     for crowd in (1..=40).chain([1; 40]) {
-        let left = (0..crowd % 3).map(|_| Box::pin(get(&*provider, "2000"))).collect::<Vec<_>>();
-        for mut lookup in left {
-            assert!(poll!(&mut lookup).is_pending());
+        for _ in 0..crowd % 3 {
+            // Its reader may be quicker than this thread.
+            if let Poll::Ready(answer) = poll!(pin!(get(&*provider, "2000"))) {
+                assert_eq!(answer, "secret");
+            }
         }
         let answers = join_all((0..crowd).map(|_| get(&*provider, "2000"))).await;
         assert!(answers.iter().all(|answer| answer == "secret"), "{crowd}: {answers:?}");
